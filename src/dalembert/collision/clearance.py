@@ -75,18 +75,24 @@ class Distances:
 
 
 class Collision:
-    """A robot as spheres, with compiled least distances. Distances are never larger than those of the shapes."""
+    """A robot as spheres, with compiled least distances, never larger than those of the shapes. Links at rest, which
+    may stand on an obstacle, are compared with moving links, and not with the world."""
 
     def __init__(self, model: Model, spheres: SphereModel) -> None:
         self.model, self.spheres = model, spheres
-        order = np.argsort(spheres.parent, kind="stable")
-        self._order, last = order, len(model.bodies)
-        parent, fine, coarse = spheres.parent[order], spheres.fine.take(order), spheres.coarse
+        # The machine's order: groups that move first, since only these are compared with obstacles, balls by groups.
+        coarse, last = spheres.coarse, len(model.bodies)
+        self.group_order = np.argsort(coarse.body < 0, kind="stable")
+        rank = np.argsort(self.group_order)
+        self._order = order = np.argsort(rank[spheres.parent], kind="stable")
+        parent, fine, coarse = rank[spheres.parent][order], spheres.fine.take(order), coarse.take(self.group_order)
         whole = np.arange(len(coarse))
         ends = (np.searchsorted(parent, whole), np.searchsorted(parent, whole, side="right"))
         frame = np.where(fine.body < 0, last, fine.body), np.where(coarse.body < 0, last, coarse.body)
         self.balls = np.column_stack((frame[0], fine.center, fine.radius))
         self.groups = np.column_stack((frame[1], coarse.center, coarse.radius, *ends))
+        self.pairs = rank[spheres.pairs]
+        self.moving = int((coarse.body >= 0).sum())
 
     def __repr__(self) -> str:
         s = self.spheres
@@ -143,9 +149,8 @@ class Collision:
         state is none."""
         sane = np.abs(x) <= (SINGLE if x.dtype == np.float32 else DOUBLE).largest_angle
         with np.errstate(invalid="ignore"):  # rows that are no states are computed too, and then said to be none
-            found, which = self.nearest(
-                x, self.balls, self.groups, self.spheres.pairs, world.tables(), min(limit, LIMIT), grow
-            )
+            data = (self.balls, self.groups, self.pairs, world.tables(), min(limit, LIMIT), self.moving)
+            found, which = self.nearest(x, *data, grow)
         found = found.astype(np.float64)
         found[which < 0] = np.inf
         found[~sane.all(axis=1)] = np.nan
@@ -223,6 +228,8 @@ class Collision:
         for o, (kind, row) in enumerate((k, row) for k in COLUMNS for row in getattr(tables, k)):
             d = np.asarray(SOLIDS[kind](row, tuple(X.T))[0]) - s.fine.radius
             for g, link in enumerate(s.coarse.link):
+                if s.coarse.body[g] < 0:
+                    continue
                 least = float(d[s.parent == g].min())
                 found[link, names[o]] = min(least, found.get((link, names[o]), np.inf))
         near_ones = [Contact(*pair, d) for pair, d in found.items() if d < near]
@@ -241,14 +248,18 @@ class Collision:
 
     # ---------------------------------------------------------------------------------------------------- bounds
     def motion(self, extent: Array) -> Array:
-        """`motion_bounds` while |q| stays below `extent`; made once where no joint slides."""
+        """`motion_bounds` while |q| stays below `extent`, in the machine's order; made once where no joint slides."""
         if any(body.joint.travel for body in self.model.bodies):
-            return motion_bounds(self.model, self.spheres, extent)
+            return self._bound(extent)
         return self._motion
+
+    def _bound(self, extent: Array) -> Array:
+        found = motion_bounds(self.model, self.spheres, extent)
+        return np.concatenate((found[self.group_order], found[len(self.groups) :]))
 
     @cached_property
     def _motion(self) -> Array:
-        return motion_bounds(self.model, self.spheres, np.zeros(self.model.n))
+        return self._bound(np.zeros(self.model.n))
 
 
 def _solid(kind: str) -> Kernel:

@@ -42,19 +42,21 @@ class EdgeCertificate:
     free: NDArray[np.bool_]
     touches: NDArray[np.bool_]
     place: Array
-    contacts: tuple[Contact | None, ...]
     seen: Array
     looks: NDArray[np.int64]
     clear: float
     margin: float
+    of: Collision
+    world: WorldArrays
+    states: Array  # (E, n) at the places
 
     def __bool__(self) -> bool:
         return bool(self.free.all())
 
-    @property
-    def contact(self) -> Contact | None:
-        """Of the first edge that is not free."""
-        return next((c for c in self.contacts if c is not None), None)
+    def contact(self, edge: int | None = None) -> Contact | None:
+        """Who is nearest to whom at the place of an edge that is not free; of the first such edge, if none is named."""
+        k = edge if edge is not None else int(np.argmin(self.free))
+        return None if self.free[k] else self.of.distances(self.states[k], self.world).contact()
 
     def __str__(self) -> str:
         total = int(self.looks.sum())
@@ -66,7 +68,7 @@ class EdgeCertificate:
         k = int(np.flatnonzero(~self.free)[0])
         edge = f"edge {k}, " if len(self.free) > 1 else ""
         verdict = "not free" if self.touches[k] else f"not proved free at a resolution of {RESOLUTION:g} m"
-        return f"{verdict}: {edge}{100 * self.place[k]:.3g} % of the way: {self.contacts[k]}"
+        return f"{verdict}: {edge}{100 * self.place[k]:.3g} % of the way: {self.contact(k)}"
 
 
 def certify_edge(
@@ -150,9 +152,8 @@ class _Search:
             for k in range(0, len(edge), BATCH):
                 pieces.append(self._look(edge[k : k + BATCH], t[k : k + BATCH], h[k : k + BATCH]))
             pieces = [piece for piece in pieces if len(piece[0])]
-        found = tuple(None if free else self._contact(k) for k, free in enumerate(self.free))
-        words = (self.free, self.touches, self.place, found, self.seen, self.looks)
-        return EdgeCertificate(*words, self.clear, self.margin)
+        words = (self.free, self.touches, self.place, self.seen, self.looks, self.clear, self.margin)
+        return EdgeCertificate(*words, self.of, self.world, self.start + self.place[:, None] * self.way)
 
     def _look(self, edge: NDArray[np.int64], t: Array, h: Array) -> tuple[NDArray[np.int64], Array, Array]:
         """The pieces that are left of these."""
@@ -179,9 +180,6 @@ class _Search:
         sure = h * d / (d - r) * INWARD
         rest = 0.5 * (h - sure)
         return np.tile(edge, 2), np.concatenate((t - sure - rest, t + sure + rest)), np.tile(rest * (1 + 1e-12), 2)
-
-    def _contact(self, edge: int) -> Contact | None:
-        return self.of.distances(self.start[edge] + self.place[edge] * self.way[edge], self.world).contact()
 
 
 def float32_margin(collision: Collision, world: WorldArrays, extent: Array) -> float:

@@ -38,13 +38,13 @@ Numbers = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """nearest(x, balls, groups, pairs, tables, limit, grow) → (distances (B, 2), which (B, 2)).
+    """nearest(x, balls, groups, pairs, tables, limit, moving, grow) → (distances (B, 2), which (B, 2)).
 
     x (B, n); balls (s, 5); groups (g, 7); pairs (p, 2) of groups; one table of rows for each kind of obstacle. The
-    first distance is the least between balls of a pair of groups, the second the least between a ball and an obstacle;
-    `limit` where none is less, with which = −1. Else which is i · s + j of the two balls, or o · s + i of obstacle (the
-    tables one after another) and ball. `grow` (B, g + p), if given, is taken off the distances of every group, and of every
-    pair. Doubles, or float32 if x is."""
+    first distance is the least between balls of a pair of groups, the second the least between an obstacle and a ball
+    of the first `moving` groups; `limit` where none is less, with which = −1. Else which is i · s + j of the two balls, or
+    o · s + i of obstacle (the tables one after another) and ball. `grow` (B, g + p), if given, is taken off the
+    distances of every group, and of every pair. Doubles, or float32 if x is."""
 
     place: Program
     n: int
@@ -60,6 +60,7 @@ class Nearest:
         pairs: Numbers,
         tables: Sequence[Numbers],
         limit: float,
+        moving: int,
         grow: Numbers | None = None,
     ) -> tuple[Numbers, NDArray[np.int64]]:
         kind = SINGLE if x.dtype == np.float32 else DOUBLE
@@ -84,6 +85,7 @@ class Nearest:
                 which.ctypes.data,
                 bound.ctypes.data,
                 start,
+                moving,
             ],
             np.int64,
         )
@@ -137,15 +139,13 @@ class _Loop(Writer):
         ]
         (x, states), (balls, count), (groups, group_count), *tables, (more, _), (pairs, pair_count) = arrays
         found, which, bound, scratch = (self.item("%record", next(words), "ptr") for _ in range(4))
+        moving = self.item("%record", next(words), "i64")
         self.balls, self.groups, self.total = balls, groups, count
         limit = self.wide(self.let(f"load {self.E}, ptr {bound}"))
-        at = 0
-        places = []
-        for size in (of.n, 12 * (of.frames + 1), 19, 1):
-            places.append(self.let(f"getelementptr {self.V}, ptr {scratch}, i64 {at}"))
-            at += size
-        source, poses, self.row, self.result = places
-        self.at_balls = self.let(f"getelementptr {self.V}, ptr {scratch}, i64 {at}")
+        room = (of.n, 12 * (of.frames + 1), 19, 1)  # in vectors; then the centers, then what distances lose
+        first = [sum(room[:k]) for k in range(5)]
+        places = [self.let(f"getelementptr {self.V}, ptr {scratch}, i64 {at}") for at in first]
+        source, poses, self.row, self.result, self.at_balls = places
         self.at_groups = self.let(f"getelementptr {self.V}, ptr {self.at_balls}, i64 {self.let(f'mul i64 {count}, 3')}")
         own_end = self.let(f"mul i64 {self.let(f'add i64 {count}, {group_count}')}, 3")
         self.grow = self.let(f"getelementptr {self.V}, ptr {self.at_balls}, i64 {own_end}")
@@ -162,14 +162,14 @@ class _Loop(Writer):
             if self.grows:
                 base = self.let(f"getelementptr {self.E}, ptr {more}, i64 {self.let(f'mul i64 {tile}, {columns}')}")
                 step_by = self.let(f"mul i64 {columns}, {self.kind.bytes}")
-                size = f"i64 {columns}, i64 {lanes}, ptr {self.grow}"
-                self.do(f"call void @gather_flat_{w}(ptr {base}, i64 {step_by}, {size})")
+                whole = f"i64 {columns}, i64 {lanes}, ptr {self.grow}"
+                self.do(f"call void @gather_flat_{w}(ptr {base}, i64 {step_by}, {whole})")
             self._centers(balls, count, BALL, poses, self.at_balls)
             self._centers(groups, group_count, GROUP, poses, self.at_groups)
             own = self._pairs(pairs, pair_count, (limit, self.integer(-1)))
-            met, number = (limit, self.integer(-1)), "0"
+            met, number = [limit, self.integer(-1)], "0"
             for k, (rows, size) in enumerate(tables):
-                met = self._obstacles(k, rows, size, group_count, number, met)
+                met = self._obstacles(k, rows, size, moving, number, met)
                 number = self.let(f"add i64 {number}, {size}")
             for array, pair, E, V in (
                 (found, (own[0], met[0]), self.E, self.V),
