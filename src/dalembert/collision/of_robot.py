@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from os import PathLike
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -13,15 +15,17 @@ from dalembert.arguments import number
 from dalembert.collision import edges
 from dalembert.collision.clearance import Collision, Contact
 from dalembert.collision.edges import EdgeCertificate
-from dalembert.collision.enclose import TOLERANCE, enclose
+from dalembert.collision.enclose import TOLERANCE, enclose, files_of
 from dalembert.collision.pairs import settle_pairs
 from dalembert.collision.spheres import SphereModel
 from dalembert.collision.world import World, WorldArrays
+from dalembert.compile import cache
 from dalembert.describe.description import Description
 from dalembert.errors import InputError
 from dalembert.system import Jointed
 
 Array = NDArray[np.float64]
+FINER = 0.5  # of the tolerance: spheres that prove that links which few joints part never meet
 
 
 class Shaped(Jointed, Protocol):
@@ -53,10 +57,23 @@ def collision(
     within = TOLERANCE if tolerance is None else number("tolerance", tolerance, "m", above=0.0)
 
     def make() -> Collision:
-        found = enclose(robot.description, robot.model, within, package_dirs)
-        return Collision(robot.model, settle_pairs(robot.model, found))
+        name = cache.key(_version(), str(within), repr(robot.model), *files_of(robot.description, package_dirs))
+        kept = cache.load(name)
+        if kept is not None:
+            return Collision(robot.model, SphereModel.from_json(kept.decode()))
+        make = partial(enclose, robot.description, robot.model, package_dirs=package_dirs)
+        found = settle_pairs(robot.model, make(within), lambda links: make(FINER * within, links=links))
+        cache.store(name, found.to_json().encode())
+        return Collision(robot.model, found)
 
     return robot.once(("collision", within, tuple(map(str, package_dirs))), make)
+
+
+def _version() -> str:
+    """What makes spheres, as a digest of this folder's text."""
+    return cache.key(
+        "spheres", *(file.read_text(encoding="utf-8") for file in sorted(Path(__file__).parent.glob("*.py")))
+    )
 
 
 def clearance(robot: Shaped, q: ArrayLike, world: World | WorldArrays | None = None) -> Array:

@@ -84,6 +84,10 @@ class SphereModel:
     # ------------------------------------------------------------------------------------------------------ files
     def save(self, path: str | Path) -> None:
         """Write it as JSON: for each link its body, the coarse spheres and their fine ones (x, y, z, radius)."""
+        whole(path, lambda file: file.write(self.to_json().encode()), InputError)
+
+    def to_json(self) -> str:
+        """What `save` writes."""
         links = []
         for k, name in enumerate(self.coarse.link):
             body = int(self.coarse.body[k])
@@ -95,7 +99,12 @@ class SphereModel:
             "pairs": self.pairs.tolist(),
             "sampled": [list(pair) for pair in self.sampled],
         }
-        whole(path, lambda file: file.write(json.dumps(text, indent=1).encode()), InputError)
+        return json.dumps(text, indent=1)
+
+    @staticmethod
+    def from_json(text: str) -> SphereModel:
+        """Of what `to_json` wrote."""
+        return _saved(json.loads(text))
 
     @staticmethod
     def load(path: str | Path, model: Model | None = None) -> SphereModel:
