@@ -140,10 +140,11 @@ def compare(robot, states, seed=0):
     exact = np.array([truth(robot, shapes, x, pairs, solids) for x in q])
     t2 = time.perf_counter()
     ours = np.stack((found.own, found.met), -1)
-    apart = (exact > 1e-6) & np.isfinite(exact)
-    excess = np.where(apart, ours - exact, np.minimum(ours, 0))[np.isfinite(exact)].max(initial=-np.inf)
-    stated = np.array([2.0, 1.0]) * c.spheres.overestimate
-    short = np.where(apart, exact - stated - ours, -np.inf).max(initial=-np.inf)
+    assert (np.isfinite(ours) == np.isfinite(exact)).all()
+    apart = (exact > 0) & np.isfinite(exact)
+    stated = np.broadcast_to(np.array([2.0, 1.0]) * c.spheres.overestimate, exact.shape)
+    excess = max((ours[apart] - exact[apart]).max(initial=-np.inf), ours[exact <= 0].max(initial=-np.inf))
+    short = (exact[apart] - stated[apart] - ours[apart]).max(initial=-np.inf)
     return excess, short, t1 - t0, t2 - t1, c
 
 
@@ -161,7 +162,8 @@ def main() -> None:
         speed = f"{1e6 * ours / states:.1f} µs against {1e6 * coals / states:.0f} µs a state"
         s = c.spheres
         print(
-            f"{robot.name}: {len(s.fine)} spheres, {len(s.pairs)} pairs, made in {made:.1f} s; stated {s.overestimate:.4f} m; "
+            f"{robot.name}: {len(s.fine)} spheres, {len(s.pairs)} pairs, made in {made:.1f} s; "
+            f"stated {s.overestimate:.4f} m; "
             f"excess {excess:.2g} m, beyond stated {short:.2g} m; {speed}",
             flush=True,
         )

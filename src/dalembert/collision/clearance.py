@@ -284,6 +284,6 @@ def _normals(world: WorldArrays, obstacle: Indices, x: Array) -> Array:
         mine = (obstacle >= first) & (obstacle < first + len(table))
         if mine.any():
             rows = tuple(table[obstacle[mine] - first].T)
-            n[mine] = np.stack(np.broadcast_arrays(*SOLIDS[kind](rows, tuple(x[mine].T))[1]), -1)
+            n[mine] = np.stack(SOLIDS[kind](rows, tuple(x[mine].T))[1], -1)
         first += len(table)
     return n

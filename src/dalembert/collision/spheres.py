@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.arguments import array
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, UnknownNameError, unknown
 from dalembert.files import whole
 from dalembert.model import Model
 from dalembert.model.model import BASE
@@ -122,6 +122,8 @@ class SphereModel:
             raise InputError(f"{file}: there are no spheres in it: spheres = {{link = [[x, y, z, radius], …], …}}")
         try:
             return _saved(text) if isinstance(text["spheres"], list) else _given(text, model)
+        except UnknownNameError:
+            raise
         except (KeyError, TypeError, IndexError) as error:
             raise InputError(f"{file}: not as `save` writes it ({type(error).__name__}: {error})") from None
 

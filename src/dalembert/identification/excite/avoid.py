@@ -49,6 +49,11 @@ class Avoid:
         points = np.concatenate((q, q[:1])) if closed or len(q) == 1 else q
         return certify_path(self.collision, points, self.world, clear=self.clear, stray=stray)
 
+    def refuse(self, q: Array) -> None:
+        """Say what is not clear at a state (n,)."""
+        for contact in self.collision.contacts(q, self.world, self.clear):
+            raise InputError(f"at the start there is less than {self.clear:g} m between {contact}; start elsewhere")
+
     def nearest(self, q: Array) -> tuple[float, Contact | None]:
         """The least distance at states (N, n), and whose."""
         found = self.collision.distances(q, self.world)
@@ -83,15 +88,14 @@ def read_avoid(robot: Robot, avoid: object, clear: float | None, floor: object) 
             return None
         raise
     kept = CLEAR if clear is None else number("clear", clear, "m", least=0.0)
-    heights = floor.values() if isinstance(floor, Mapping) else [] if floor is None else [floor]
-    world = avoid or World()
-    level = up(robot.model)
-    if FLOOR not in world.names and not isinstance(floor, Mapping):
-        if heights:
-            world = world.half_space(FLOOR, level, number("floor", floor, "m"))
+    world, level = avoid or World(), up(robot.model)
+    height = floor.get(None) if isinstance(floor, Mapping) else floor  # that of every frame
+    if FLOOR not in world.names:
+        if height is not None:
+            world = world.half_space(FLOOR, level, number("floor", height, "m"))
         elif avoid is None and level[2] > LEVEL:
             world = world.half_space(FLOOR, level, 0.0)
-    return _with_room(robot, Avoid(collision, world, kept), fixed=avoid is not None or bool(heights))
+    return _with_room(robot, Avoid(collision, world, kept), fixed=avoid is not None or height is not None)
 
 
 def _with_room(robot: Robot, wanted: Avoid, fixed: bool) -> Avoid:

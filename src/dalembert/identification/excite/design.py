@@ -127,6 +127,8 @@ def excite(
     if columns is not None and (friction is not True or rotor is not True):
         raise InputError("columns say which friction and rotors are identified: leave out friction= and rotor=")
     stand = None if start is None else read_start(robot, bounds, start)
+    if stand is not None and shunned is not None:
+        shunned.refuse(stand)
     if stand is not None and not series.at_rest:
         raise InputError(
             "no way leads from rest at the start to a motion that begins at speed: leave out start=, or at_rest"
@@ -275,7 +277,7 @@ class _Search:
             try:
                 way = None
                 if self.start is not None:
-                    way = find_way(robot, bounds, self.start, motion(0.0)[0], certificate.peaks, rng)
+                    way = find_way(robot, bounds, self.start, motion(0.0)[0], certificate.peaks, rng, problem.avoid)
                 break
             except InputError:
                 if k + 1 == len(found):
