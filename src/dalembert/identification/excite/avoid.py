@@ -95,17 +95,19 @@ def read_avoid(robot: Robot, avoid: object, clear: float | None, floor: object) 
             world = world.half_space(FLOOR, level, number("floor", height, "m"))
         elif avoid is None and level[2] > LEVEL:
             world = world.half_space(FLOOR, level, 0.0)
-    return _with_room(robot, Avoid(collision, world, kept), fixed=avoid is not None or height is not None)
+    return _with_room(robot, Avoid(collision, world, kept), fixed=avoid is not None)
 
 
 def _with_room(robot: Robot, wanted: Avoid, fixed: bool) -> Avoid:
-    """The same without what leaves hardly any room: a floor that nobody asked for, and pairs of links that are clear in
-    few states."""
+    """The same without what leaves hardly any room: a floor, unless it is part of a given world, that the links are
+    nowhere clear of, and pairs of links that are clear in few states."""
     q = np.concatenate((robot.home[None], robot.random_configuration(TRIALS, seed=0)))
     spheres, notes = wanted.collision.spheres, []
     default = not fixed and FLOOR in wanted.world.names
     if default and not (wanted.collision.distances(q, wanted.world).met > wanted.clear).any():
-        notes.append("WARNING: nowhere is the arm above its base plane, so that no floor is kept: ask for one")
+        notes.append(
+            "WARNING: nowhere are all links above the floor: only the frames that are named are kept above one"
+        )
         wanted = replace(wanted, world=wanted.world.without(FLOOR))
     share = (pair_distances(wanted.collision, q) > wanted.clear).mean(axis=1)
     link = spheres.coarse.link
