@@ -389,3 +389,35 @@ def test_the_loop_is_pickled():
     again.__dict__["nearest"] = pickle.loads(pickle.dumps(c.nearest))
     assert np.array_equal(again.clearance(q, scene()), c.clearance(q, scene()))
     assert json.loads(c.spheres.to_json())["overestimate"] == c.spheres.overestimate
+
+
+# ---------------------------------------------------------------------------------------------------------------- uses
+@pytest.mark.parametrize("name", ["iiwa7", "ur5e"])
+def test_inverse_kinematics_keeps_clear(name):
+    robot = arm(name)
+    q = robot.random_configuration(400, seed=1)
+    q = q[robot.clearance(q, scene()) > 0.01][:60]
+    T = robot.fk(q)
+    found = robot.ik(T, avoid=scene(), clear=0.005)
+    plain = robot.ik(T)
+    assert found.converged.mean() >= 0.98 and (robot.clearance(plain.q, scene()) < 0.005).any()
+    assert (robot.clearance(found.q[found.converged], scene()) >= 0.005).all()
+    assert np.abs(robot.fk(found.q) - T)[found.converged].max() < 1e-5
+    one = robot.ik(T[3], avoid=scene(), clear=0.005)
+    assert np.array_equal(one.q, found.q[3]) and isinstance(one.clearance, float)
+    assert (found.clearance <= robot.clearance(found.q, scene())).all()  # in float32, with its margin
+
+
+def test_inverse_kinematics_says_what_cannot_be_clear():
+    robot = arm("ur5e")
+    T = robot.fk(np.array([0.3, -1.2, 1.0, -1.0, -1.5, 0.2]))
+    buried = World().sphere("lump", 0.2, T[:3, 3])
+    found = robot.ik(T, avoid=buried)
+    assert not found and found.clearance < 0 and "clearest" in found.reason and found.position_error < 1e-5
+    for words, said in (
+        ({"clear": 0.1}, "give avoid="),
+        ({"avoid": 3}, "avoid is a dl.World"),
+        ({"avoid": buried, "secondary": "limits"}, "leave out secondary"),
+    ):
+        with pytest.raises(InputError, match=said):
+            robot.ik(T, **words)

@@ -93,6 +93,7 @@ class Collision:
         self.groups = np.column_stack((frame[1], coarse.center, coarse.radius, *ends))
         self.pairs = rank[spheres.pairs]
         self.moving = int((coarse.body >= 0).sum())
+        self.frame_errors: dict[tuple[float, ...], Array] = {}  # in float32, by how far joints go
 
     def __repr__(self) -> str:
         s = self.spheres

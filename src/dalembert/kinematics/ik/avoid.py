@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.arguments import number
-from dalembert.collision.clearance import LIMIT
+from dalembert.collision.edges import sound_clearance
 from dalembert.collision.of_robot import Shaped, collision
 from dalembert.collision.world import World, WorldArrays
 from dalembert.kinematics.ik.solution import Solution
@@ -34,16 +34,12 @@ def solve_clear(
     nowhere clear has the clearest solution found, and is not converged."""
     c, wanted = collision(robot), number("clear", clear, "m", least=0.0)
     tables = world.arrays() if isinstance(world, World) else world
-
-    def depth(q: Array) -> Array:
-        return np.minimum(c.distances(q, tables, wanted + BEYOND).least, wanted + BEYOND)
-
     found = solve(poses, None)
     core = poses.ndim - np.ndim(found.converged)
     many = poses.reshape(-1, *poses.shape[poses.ndim - core :])
     best = _flat(found, robot.n)
     reached = best.converged.copy()
-    d = depth(best.q)
+    d = sound_clearance(c, best.q, tables)
     table = robot.random_configuration(STARTS, seed=0)
     for k in range(PUSHES + STARTS):
         left = np.flatnonzero(reached & (d < wanted))
@@ -56,15 +52,14 @@ def solve_clear(
         else:
             start = np.broadcast_to(table[k - PUSHES], (len(left), robot.n))
         again = _flat(solve(many[left], start), robot.n)
-        nearer = depth(again.q)
+        nearer = sound_clearance(c, again.q, tables)
         better = again.converged & (nearer > d[left])
         rows = left[better]
         for name in Solution.__slots__:
             if getattr(best, name) is not None:
                 getattr(best, name)[rows] = getattr(again, name)[better]
         d[rows] = nearer[better]
-    exact = c.distances(best.q, tables, LIMIT).least
-    return _shaped(best, reached & (exact >= wanted), exact, np.shape(found.converged))
+    return _shaped(best, reached & (d >= wanted), d, np.shape(found.converged))
 
 
 def _pushed(robot: Shaped, frame: str | None, near: tuple[Array, Array], q: Array, wanted: float, core: int) -> Array:
