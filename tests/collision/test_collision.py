@@ -421,3 +421,23 @@ def test_inverse_kinematics_says_what_cannot_be_clear():
     ):
         with pytest.raises(InputError, match=said):
             robot.ik(T, **words)
+
+
+def test_motions_say_when_they_touch():
+    robot = arm("ur5e")
+    a, b = np.array([0.0, -1.57, 0.5, -1.2, 0.4, 0.0]), np.array([0.0, 0.3, 0.5, -1.2, 0.4, 0.0])
+    motion = dl.trajectories.minimum_jerk(a, b, duration=2.0)
+    floor = World().floor(0.0)
+    spans = robot.contact_spans(motion, floor, dt=0.02)
+    assert spans and spans[0].second == "floor" and 0 < spans[0].start < spans[0].end <= 2.0
+    touching = {c.first for c in robot.contacts(motion(spans[0].deepest)[0], floor)}
+    assert spans[0].first in touching and f"{spans[0].first} and floor" in str(spans[0])
+    assert not robot.certify_motion(motion, floor)
+    t = spans[0].start
+    assert robot.clearance(motion(t)[0], floor) <= 0 < robot.clearance(motion(t - 0.02)[0], floor)
+    short = dl.trajectories.minimum_jerk(a, a + 0.2, duration=1.0)
+    assert robot.certify_motion(short, floor, clear=0.005) and not robot.contact_spans(short, floor)
+    run = dl.simulate(robot, dl.control.PDGravity(robot, 100, 20), q0=a, duration=0.2, reference=a)
+    assert robot.contact_spans(run, floor) == [] and robot.contact_spans(run, floor, within=5.0)
+    with pytest.raises(InputError, match="along a run or a trajectory"):
+        robot.contact_spans(a, floor)

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import number
-from dalembert.collision import edges
+from dalembert.collision import along, edges
+from dalembert.collision.along import ContactSpan, Motion
 from dalembert.collision.clearance import Collision, Contact
 from dalembert.collision.edges import EdgeCertificate
 from dalembert.collision.enclose import TOLERANCE, enclose, files_of
@@ -32,6 +33,16 @@ class Shaped(Jointed, Protocol):
     """A system of bodies and joints that knows its shapes."""
 
     description: Description
+
+
+class Sampled(Protocol):
+    """A run: times (N,) and positions (N, n)."""
+
+    @property
+    def t(self) -> Array: ...
+
+    @property
+    def q(self) -> Array: ...
 
 
 def collision(
@@ -116,3 +127,30 @@ def certify_path(
 ) -> EdgeCertificate:
     """The same of the straight edges between waypoints (K, n)."""
     return edges.certify_path(collision(robot), q, world, clear=clear, stray=stray, float32=float32)
+
+
+def certify_motion(
+    robot: Shaped, motion: Motion, world: World | WorldArrays | None = None, *, clear: float = 0.0, dt: float = 0.01
+) -> EdgeCertificate:
+    """Whether a trajectory of the joints is proved free of contact at all times, with `clear` [m] to spare; samples are
+    `dt` [s] apart, and what happens between them is bounded by its largest acceleration."""
+    return along.certify_motion(collision(robot), motion, world, clear=clear, dt=dt)
+
+
+def contact_spans(
+    robot: Shaped,
+    motion: Motion | Sampled,
+    world: World | WorldArrays | None = None,
+    *,
+    within: float = 0.0,
+    dt: float = 0.01,
+) -> list[ContactSpan]:
+    """When which links touch each other or an obstacle, or are nearer than `within` [m]: of a run, at its rows, or of a
+    trajectory, every `dt` [s]."""
+    if isinstance(motion, Motion):
+        t, q = along.sample_motion(motion, dt)
+    elif hasattr(motion, "t") and hasattr(motion, "q"):
+        t, q = motion.t, motion.q
+    else:
+        raise InputError(f"contacts are looked for along a run or a trajectory, not {type(motion).__name__}")
+    return along.find_spans(collision(robot), t, q, world, within)

@@ -59,7 +59,7 @@ def solve_clear(
             if getattr(best, name) is not None:
                 getattr(best, name)[rows] = getattr(again, name)[better]
         d[rows] = nearer[better]
-    return _shaped(best, reached & (d >= wanted), d, np.shape(found.converged))
+    return _shaped(best, reached & (d >= wanted), np.where(reached, d, np.nan), np.shape(found.converged))
 
 
 def _pushed(robot: Shaped, frame: str | None, near: tuple[Array, Array], q: Array, wanted: float, core: int) -> Array:

@@ -27,7 +27,7 @@ class Solution(Displayed):
 
     The errors are recomputed by forward kinematics at q: the distance [m] and the angle [rad] over the rows that were
     asked for. `converged` says that both are within the tolerance and, where a world was to be avoided, that the
-    `clearance` [m] is as wanted; nothing else does."""
+    `clearance` [m], which is NaN for a target that is not reached, is as wanted; nothing else does."""
 
     q: NDArray[np.float64]
     converged: Any
@@ -41,8 +41,9 @@ class Solution(Displayed):
     def reason(self) -> Any:
         """Why it stopped, in words."""
         exact = np.maximum(self.position_error, self.orientation_error) < EXACT
-        missed = TOO_FINE if self.clearance is None else NOT_CLEAR
-        words = np.where(self.converged, CONVERGED, np.where(exact, missed, OUT_OF_REACH))
+        words = np.where(self.converged, CONVERGED, np.where(exact, TOO_FINE, OUT_OF_REACH))
+        if self.clearance is not None:
+            words = np.where(np.logical_or(self.converged, np.isnan(self.clearance)), words, NOT_CLEAR)
         return str(words) if words.ndim == 0 else words
 
     def __bool__(self) -> bool:
