@@ -21,7 +21,7 @@ LAYERS = (
     ("compile",),
     ("symbolic",),
     ("flow", "law", "reference", "system", "kernels", "units"),
-    ("kinematics", "bounds"),
+    ("kinematics", "bounds", "collision"),
     ("robot", "robots", "loading", "poses", "flows"),
     ("lagrange", "constrained", "actuation"),
     ("trajectories", "simulation", "control"),
@@ -45,6 +45,7 @@ LATE = {
     "scipy": (
         "algorithms",
         "bounds",
+        "collision",
         "constrained",
         "control",
         "describe",

@@ -35,6 +35,7 @@ from dalembert.units import position_units, state_units
 
 if TYPE_CHECKING:
     from dalembert.bounds.bounds import bounds as bounds_
+    from dalembert.collision import of_robot as of_robot_
     from dalembert.compile import Kernel
     from dalembert.describe.description import Drive, Limit
     from dalembert.describe.dh import DHRow, DHTable
@@ -517,6 +518,9 @@ class Robot(Displayed):
         workspace = workspace_.workspace
         bounds = bounds_
         ik, ik_all, ik_tasks = numeric_.ik, closed_form_.closed_form, prioritized_.ik_tasks
+        collision, clearance, contacts = of_robot_.collision, of_robot_.clearance, of_robot_.contacts
+        certify_edge, certify_path = of_robot_.certify_edge, of_robot_.certify_path
+        certify_motion, contact_spans = of_robot_.certify_motion, of_robot_.contact_spans
     else:
         hessian = LateMethod("dalembert.kinematics.jacobian:hessian")
         inverse_velocity = LateMethod("dalembert.kinematics.velocity:inverse_velocity")
@@ -538,6 +542,13 @@ class Robot(Displayed):
         ik = LateMethod("dalembert.kinematics.ik.numeric:ik")
         ik_all = LateMethod("dalembert.kinematics.ik.closed_form:closed_form")
         ik_tasks = LateMethod("dalembert.kinematics.ik.prioritized:ik_tasks")
+        collision = LateMethod("dalembert.collision.of_robot:collision")
+        clearance = LateMethod("dalembert.collision.of_robot:clearance")
+        contacts = LateMethod("dalembert.collision.of_robot:contacts")
+        certify_edge = LateMethod("dalembert.collision.of_robot:certify_edge")
+        certify_path = LateMethod("dalembert.collision.of_robot:certify_path")
+        certify_motion = LateMethod("dalembert.collision.of_robot:certify_motion")
+        contact_spans = LateMethod("dalembert.collision.of_robot:contact_spans")
 
     # -------------------------------------------------------------------------------------------- dynamics
     def inverse_dynamics(

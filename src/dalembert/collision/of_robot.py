@@ -1,0 +1,156 @@
+"""What `Robot` asks of this package: its spheres, its clearance, certified edges and paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.arguments import number
+from dalembert.collision import along, edges
+from dalembert.collision.along import ContactSpan, Motion
+from dalembert.collision.clearance import Collision, Contact
+from dalembert.collision.edges import EdgeCertificate
+from dalembert.collision.enclose import TOLERANCE, enclose, files_of
+from dalembert.collision.pairs import settle_pairs
+from dalembert.collision.spheres import SphereModel
+from dalembert.collision.world import World, WorldArrays
+from dalembert.compile import cache
+from dalembert.describe.description import Description
+from dalembert.errors import InputError
+from dalembert.system import Jointed
+
+Array = NDArray[np.float64]
+FINER = 0.5  # of the tolerance: spheres that prove that links which few joints part never meet
+
+
+class Shaped(Jointed, Protocol):
+    """A system of bodies and joints that knows its shapes."""
+
+    description: Description
+
+
+class Sampled(Protocol):
+    """A run: times (N,) and positions (N, n)."""
+
+    @property
+    def t(self) -> Array: ...
+
+    @property
+    def q(self) -> Array: ...
+
+
+def collision(
+    robot: Shaped,
+    *,
+    tolerance: float | None = None,
+    spheres: SphereModel | str | PathLike[str] | None = None,
+    package_dirs: Sequence[str | PathLike[str]] = (),
+) -> Collision:
+    """The robot as spheres, with distances, gradients and contacts; made once for the same words.
+
+    Its collision shapes (the visual ones, if it has no others) are enclosed by spheres that reach at most `tolerance`
+    (0.02) [m] beyond them; links that cannot meet, by proof, or touch in practically every state, by samples, are no
+    pair. Or give `spheres` of your own: a `SphereModel`, or its file. Meshes are looked for beside the description, and
+    in `package_dirs`."""
+    if spheres is not None:
+        if tolerance is not None or package_dirs:
+            raise InputError("spheres that are given are not made: leave out tolerance and package_dirs")
+        if not isinstance(spheres, (SphereModel, str, PathLike)):
+            raise InputError(f"spheres are a SphereModel or the name of its file, got {type(spheres).__name__}")
+        own = spheres if isinstance(spheres, SphereModel) else SphereModel.load(str(spheres), robot.model)
+        return Collision(robot.model, own)
+    within = TOLERANCE if tolerance is None else number("tolerance", tolerance, "m", above=0.0)
+
+    def make() -> Collision:
+        name = cache.key(_version(), str(within), repr(robot.model), *files_of(robot.description, package_dirs))
+        kept = cache.load(name)
+        if kept is not None:
+            return Collision(robot.model, SphereModel.from_json(kept.decode()))
+        make = partial(enclose, robot.description, robot.model, package_dirs=package_dirs)
+        found = settle_pairs(robot.model, make(within), lambda links: make(FINER * within, links=links))
+        cache.store(name, found.to_json().encode())
+        return Collision(robot.model, found)
+
+    return robot.once(("collision", within, tuple(map(str, package_dirs))), make)
+
+
+def _version() -> str:
+    """What makes spheres, as a digest of this folder's text."""
+    return cache.key(
+        "spheres", *(file.read_text(encoding="utf-8") for file in sorted(Path(__file__).parent.glob("*.py")))
+    )
+
+
+def clearance(robot: Shaped, q: ArrayLike, world: World | WorldArrays | None = None) -> Array:
+    """Least distance [m] between links that may meet, and to the obstacles of a world, at joint positions (..., n).
+    (...).  Never larger than that of the shapes; negative where they may touch. `collision()` has gradients and
+    contacts."""
+    return collision(robot).clearance(q, world)
+
+
+def contacts(
+    robot: Shaped, q: ArrayLike, world: World | WorldArrays | None = None, within: float = 0.0
+) -> list[Contact]:
+    """The pairs of links, and of links and obstacles, that are nearer than `within` [m] at joint positions (n,)."""
+    return collision(robot).contacts(q, world, within)
+
+
+def certify_edge(
+    robot: Shaped,
+    q0: ArrayLike,
+    q1: ArrayLike,
+    world: World | WorldArrays | None = None,
+    *,
+    clear: float = 0.0,
+    stray: ArrayLike = 0.0,
+    float32: bool = False,
+) -> EdgeCertificate:
+    """Whether the straight motion from q0 to q1, (n,) or (E, n), is proved free of contact, between samples too, with
+    `clear` [m] to spare; motions that leave it by up to `stray` (n,) are covered. See `collision.edges`."""
+    return edges.certify_edge(collision(robot), q0, q1, world, clear=clear, stray=stray, float32=float32)
+
+
+def certify_path(
+    robot: Shaped,
+    q: ArrayLike,
+    world: World | WorldArrays | None = None,
+    *,
+    clear: float = 0.0,
+    stray: ArrayLike = 0.0,
+    float32: bool = False,
+) -> EdgeCertificate:
+    """The same of the straight edges between waypoints (K, n)."""
+    return edges.certify_path(collision(robot), q, world, clear=clear, stray=stray, float32=float32)
+
+
+def certify_motion(
+    robot: Shaped, motion: Motion, world: World | WorldArrays | None = None, *, clear: float = 0.0, dt: float = 0.01
+) -> EdgeCertificate:
+    """Whether a trajectory of the joints is proved free of contact at all times, with `clear` [m] to spare; samples are
+    `dt` [s] apart, and what happens between them is bounded by its largest acceleration."""
+    return along.certify_motion(collision(robot), motion, world, clear=clear, dt=dt)
+
+
+def contact_spans(
+    robot: Shaped,
+    motion: Motion | Sampled,
+    world: World | WorldArrays | None = None,
+    *,
+    within: float = 0.0,
+    dt: float = 0.01,
+) -> list[ContactSpan]:
+    """When which links touch each other or an obstacle, or are nearer than `within` [m]: of a run, at its rows, or of a
+    trajectory, every `dt` [s]."""
+    if isinstance(motion, Motion):
+        t, q = along.sample_motion(motion, dt)
+    elif hasattr(motion, "t") and hasattr(motion, "q"):
+        t, q = motion.t, motion.q
+    else:
+        raise InputError(f"contacts are looked for along a run or a trajectory, not {type(motion).__name__}")
+    return along.find_spans(collision(robot), t, q, world, within)

@@ -1,0 +1,228 @@
+"""Spheres that enclose a robot's links: few (coarse) and many (fine), and the pairs that may meet.
+
+Every point of a link lies within one of its fine spheres, every fine sphere within its coarse one: what the spheres
+do not touch, the robot does not touch.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.arguments import array
+from dalembert.errors import InputError, UnknownNameError, unknown
+from dalembert.files import whole
+from dalembert.model import Model
+from dalembert.model.model import BASE
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+ROUNDS = 200  # steps toward the smallest sphere around others: its radius is within a percent by then
+
+
+@dataclass(frozen=True, eq=False)
+class Spheres:
+    """N spheres: the body that carries each (index into the model's bodies, −1 the base) (N,), the center in that
+    body's frame [m] (N, 3), the radius [m] (N,), and the link it belongs to (N names)."""
+
+    body: Indices
+    center: Array
+    radius: Array
+    link: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.radius)
+
+    def take(self, rows: Sequence[int] | NDArray[Any]) -> Spheres:
+        """Those of these rows."""
+        rows = np.asarray(rows, np.int64)
+        return Spheres(self.body[rows], self.center[rows], self.radius[rows], tuple(self.link[k] for k in rows))
+
+    def grown(self, by: float) -> Spheres:
+        """The same with larger radii."""
+        return Spheres(self.body, self.center, self.radius + by, self.link)
+
+
+@dataclass(frozen=True, eq=False)
+class SphereModel:
+    """A robot as spheres. `parent` (N_fine,) is the coarse sphere that encloses each fine one; `pairs` (P, 2) are the
+    coarse spheres of which the fine ones may meet; no fine sphere reaches farther than `overestimate` [m] beyond the
+    shapes that it encloses. `sampled` are pairs of links left out since random states showed them always touching, or
+    never near: no proof."""
+
+    coarse: Spheres
+    fine: Spheres
+    parent: Indices
+    pairs: Indices
+    overestimate: float
+    sampled: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def fine_pairs(self) -> Indices:
+        """(Q, 2) fine spheres that may meet."""
+        own = [np.flatnonzero(self.parent == k) for k in range(len(self.coarse))]
+        met = [np.stack(np.meshgrid(own[a], own[b], indexing="ij"), -1).reshape(-1, 2) for a, b in self.pairs]
+        return np.concatenate(met) if met else np.zeros((0, 2), np.int64)
+
+    def without(self, *pairs: tuple[str, str]) -> SphereModel:
+        """The same without pairs of links that may touch."""
+        links = self.coarse.link
+        for name in (name for pair in pairs for name in pair):
+            if name not in links:
+                raise unknown("link with a shape", name, sorted(set(links)))
+        allowed = {frozenset(pair) for pair in pairs}
+        kept = [k for k, (a, b) in enumerate(self.pairs) if frozenset((links[a], links[b])) not in allowed]
+        return SphereModel(self.coarse, self.fine, self.parent, self.pairs[kept], self.overestimate, self.sampled)
+
+    # ------------------------------------------------------------------------------------------------------ files
+    def save(self, path: str | Path) -> None:
+        """Write it as JSON: for each link its body, the coarse spheres and their fine ones (x, y, z, radius)."""
+        whole(path, lambda file: file.write(self.to_json().encode()), InputError)
+
+    def to_json(self) -> str:
+        """What `save` writes."""
+        links = []
+        for k, name in enumerate(self.coarse.link):
+            body = int(self.coarse.body[k])
+            fine = _rows(self.fine.take(np.flatnonzero(self.parent == k)))
+            links.append({"link": name, "body": body, "coarse": _rows(self.coarse.take([k]))[0], "fine": fine})
+        text = {
+            "overestimate": self.overestimate,
+            "spheres": links,
+            "pairs": self.pairs.tolist(),
+            "sampled": [list(pair) for pair in self.sampled],
+        }
+        return json.dumps(text, indent=1)
+
+    @staticmethod
+    def from_json(text: str) -> SphereModel:
+        """Of what `to_json` wrote."""
+        return _saved(json.loads(text))
+
+    @staticmethod
+    def load(path: str | Path, model: Model | None = None) -> SphereModel:
+        """Of what `save` wrote, or of TOML or JSON with `spheres = {link = [[x, y, z, radius], …], …}` in the frames
+        of the links of `model`, and if wanted `pairs = [[link, link], …]` and `overestimate`."""
+        file = Path(path)
+        try:
+            read = tomllib.loads if file.suffix.lower() == ".toml" else json.loads
+            text = read(file.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+        except ValueError as error:
+            raise InputError(f"{file}: no TOML and no JSON that can be read ({error})") from None
+        if not isinstance(text, dict) or not text.get("spheres"):
+            raise InputError(f"{file}: there are no spheres in it: spheres = {{link = [[x, y, z, radius], …], …}}")
+        try:
+            return _saved(text) if isinstance(text["spheres"], list) else _given(text, model)
+        except UnknownNameError:
+            raise
+        except (KeyError, TypeError, IndexError) as error:
+            raise InputError(f"{file}: not as `save` writes it ({type(error).__name__}: {error})") from None
+
+
+def _rows(spheres: Spheres) -> list[list[float]]:
+    rows: list[list[float]] = np.column_stack((spheres.center, spheres.radius)).tolist()
+    return rows
+
+
+def _saved(text: Mapping[str, Any]) -> SphereModel:
+    links = text["spheres"]
+    coarse = array("coarse", [entry["coarse"] for entry in links], (None, 4))
+    fine = array("fine", [row for entry in links for row in entry["fine"]], (None, 4))
+    parent = np.repeat(np.arange(len(links)), [len(entry["fine"]) for entry in links])
+    body, names = np.array([entry["body"] for entry in links], np.int64), [entry["link"] for entry in links]
+    pairs = np.array(text["pairs"], np.int64).reshape(-1, 2)
+    if pairs.size and not 0 <= pairs.min() <= pairs.max() < len(links):
+        raise InputError(f"a pair names a sphere that is not there: there are {len(links)} coarse ones, from 0")
+    return SphereModel(
+        Spheres(body, coarse[:, :3], coarse[:, 3], tuple(names)),
+        Spheres(body[parent], fine[:, :3], fine[:, 3], tuple(names[k] for k in parent)),
+        parent,
+        pairs,
+        float(text["overestimate"]),
+        tuple((str(a), str(b)) for a, b in text.get("sampled", ())),
+    )
+
+
+def _given(text: Mapping[str, Any], model: Model | None) -> SphereModel:
+    if model is None:
+        raise InputError("spheres by link are read for a robot: give its model")
+    rows = {name: array(f"the spheres of {name}", value, (None, 4)) for name, value in text["spheres"].items()}
+    found = sphere_model(model, on_links(model, rows), float(text.get("overestimate", 0.0)))
+    if "pairs" not in text:
+        return found
+    index = {name: k for k, name in enumerate(found.coarse.link)}
+    for name in (name for pair in text["pairs"] for name in pair):
+        if name not in index:
+            raise unknown("link with spheres", name, index)
+    pairs = np.array([[index[a], index[b]] for a, b in text["pairs"]], np.int64).reshape(-1, 2)
+    return SphereModel(found.coarse, found.fine, found.parent, pairs, found.overestimate)
+
+
+# ------------------------------------------------------------------------------------------------------- making them
+def on_links(model: Model, rows: Mapping[str, Array]) -> Spheres:
+    """Spheres (k, 4), center and radius, in frames by name, carried to the bodies of these."""
+    body, center, radius, link = [], [], [], []
+    for name, values in rows.items():
+        frame = model.frame(name)
+        if not (values[:, 3] >= 0).all():
+            raise InputError(f"a sphere of {name!r} has a negative radius")
+        R, p = np.array(frame.pose.R, float), np.array(frame.pose.p, float)
+        body += [frame.body] * len(values)
+        center.append(values[:, :3] @ R.T + p)
+        radius.append(values[:, 3])
+        link += [name] * len(values)
+    if not link:
+        raise InputError(f"{model.name!r} has no shapes to enclose in spheres")
+    return Spheres(np.array(body, np.int64), np.concatenate(center), np.concatenate(radius), tuple(link))
+
+
+def sphere_model(model: Model, fine: Spheres, overestimate: float = 0.0) -> SphereModel:
+    """Fine spheres with a coarse one around those of each link; pairs are all but those of links on one body or on
+    bodies of which one carries the other."""
+    names = tuple(dict.fromkeys(fine.link))
+    index = {name: k for k, name in enumerate(names)}
+    parent = np.array([index[name] for name in fine.link], np.int64)
+    around = [enclosing_sphere(fine.take(np.flatnonzero(parent == k))) for k in range(len(names))]
+    first = [fine.link.index(name) for name in names]
+    coarse = Spheres(fine.body[first], np.array([c for c, _ in around]), np.array([r for _, r in around]), names)
+    return SphereModel(coarse, fine, parent, movable_pairs(model, coarse), overestimate)
+
+
+def movable_pairs(model: Model, coarse: Spheres) -> Indices:
+    """(P, 2) of coarse spheres on bodies that move to each other and are not neighbors in the tree."""
+    body = coarse.body.tolist()
+    count = range(len(body))
+    pairs = [(i, j) for i in count for j in count[i + 1 :] if not neighbors(model, body[i], body[j])]
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def neighbors(model: Model, a: int, b: int) -> bool:
+    """Whether two bodies (−1 the base) are one, or connected by a joint."""
+    return a == b or (a != BASE and model.parents[a] == b) or (b != BASE and model.parents[b] == a)
+
+
+def enclosing_sphere(spheres: Spheres) -> tuple[Array, float]:
+    """Center and radius of a small sphere around others, by steps toward the farthest (Bădoiu and Clarkson 2003)."""
+    c, r = spheres.center, spheres.radius
+    middle = 0.5 * ((c - r[:, None]).min(axis=0) + (c + r[:, None]).max(axis=0))
+    best, least = middle, np.inf
+    for k in range(ROUNDS):
+        reach = np.linalg.norm(c - middle, axis=1) + r
+        far = int(reach.argmax())
+        if reach[far] < least:
+            best, least = middle, float(reach[far])
+        away = c[far] - middle
+        length = float(np.linalg.norm(away))
+        if length == 0.0:
+            break
+        middle = middle + away * (reach[far] / length) / (k + 2.0)
+    return best, least * (1 + 1e-12)
