@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dalembert import (
         actuation as actuation,
         bounds as bounds,
+        collision as collision,
         compile as compile,
         constrained as constrained,
         control as control,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from dalembert.apps import notebook as notebook, studio as studio
     from dalembert.apps.page.page import write_page as write_page
     from dalembert.apps.report.page import write_report as write_report
+    from dalembert.collision.world import World as World
     from dalembert.constrained.system import Constrained as Constrained
     from dalembert.describe import mass as mass
     from dalembert.describe.description import (
@@ -116,6 +118,7 @@ _NAMES = {
     "actuation.transmission": ("Gear", "Transmission"),
     "apps.page.page": ("write_page",),
     "apps.report.page": ("write_report",),
+    "collision.world": ("World",),
     "constrained.system": ("Constrained",),
     "describe.description": (
         "Box",
@@ -180,6 +183,7 @@ _NAMES = {
 _PACKAGES = (
     "actuation",
     "bounds",
+    "collision",
     "compile",
     "constrained",
     "control",

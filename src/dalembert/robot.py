@@ -34,6 +34,7 @@ from dalembert.units import state_units
 
 if TYPE_CHECKING:
     from dalembert.bounds.bounds import bounds as bounds_
+    from dalembert.collision import of_robot as of_robot_
     from dalembert.compile import Kernel
     from dalembert.describe.description import Drive, Limit
     from dalembert.describe.dh import DHRow, DHTable
@@ -449,6 +450,8 @@ class Robot(Displayed):
         workspace = workspace_.workspace
         bounds = bounds_
         ik, ik_all = numeric_.ik, closed_form_.closed_form
+        collision, clearance, contacts = of_robot_.collision, of_robot_.clearance, of_robot_.contacts
+        certify_edge, certify_path = of_robot_.certify_edge, of_robot_.certify_path
     else:
         hessian = LateMethod("dalembert.kinematics.jacobian:hessian")
         inverse_velocity = LateMethod("dalembert.kinematics.velocity:inverse_velocity")
@@ -469,6 +472,11 @@ class Robot(Displayed):
         bounds = LateMethod("dalembert.bounds.bounds:bounds")
         ik = LateMethod("dalembert.kinematics.ik.numeric:ik")
         ik_all = LateMethod("dalembert.kinematics.ik.closed_form:closed_form")
+        collision = LateMethod("dalembert.collision.of_robot:collision")
+        clearance = LateMethod("dalembert.collision.of_robot:clearance")
+        contacts = LateMethod("dalembert.collision.of_robot:contacts")
+        certify_edge = LateMethod("dalembert.collision.of_robot:certify_edge")
+        certify_path = LateMethod("dalembert.collision.of_robot:certify_path")
 
     # -------------------------------------------------------------------------------------------- dynamics
     def inverse_dynamics(

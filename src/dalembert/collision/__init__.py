@@ -2,9 +2,18 @@
 
 spheres    the data: spheres on bodies, coarse and fine, and the pairs that may meet
 world      obstacles, by name and as arrays
+solids     signed distance of a point from each kind of obstacle, over any scalar
+enclose    a robot's shapes → spheres around them
+motion     how far points move per unit of joint motion
+clearance  least distances, gradients, contacts, compiled
+edges      edges and paths certified between samples
+pairs      links that never meet, or always touch
+of_robot   what `Robot` asks of all this
 """
 
+from dalembert.collision.clearance import Collision, Contact, Distances
+from dalembert.collision.edges import EdgeCertificate
 from dalembert.collision.spheres import SphereModel, Spheres
-from dalembert.collision.world import World
+from dalembert.collision.world import World, WorldArrays
 
-__all__ = ["SphereModel", "Spheres", "World"]
+__all__ = ["Collision", "Contact", "Distances", "EdgeCertificate", "SphereModel", "Spheres", "World", "WorldArrays"]

@@ -1,0 +1,289 @@
+"""How near a robot is to itself and to a world: least distances over batches of states, their gradients, contacts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.algorithms.joints import twist_at
+from dalembert.algorithms.kinematics import world_poses
+from dalembert.arguments import array, number
+from dalembert.caching import cached_property
+from dalembert.collision.motion import motion_bounds
+from dalembert.collision.solids import SOLIDS
+from dalembert.collision.spheres import Indices, SphereModel
+from dalembert.collision.world import COLUMNS, World, WorldArrays
+from dalembert.compile import Kernel, compile_function
+from dalembert.compile.kinds import DOUBLE, SINGLE
+from dalembert.compile.nearest import Nearest
+from dalembert.errors import InputError
+from dalembert.model import Model
+from dalembert.scalar import Scalar
+from dalembert.spatial.vector import ZERO
+
+Array = NDArray[np.float64]
+LIMIT = 1e5  # [m] what is farther away counts as infinitely far
+AT_REST = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+NOTHING = World()
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Two links, or a link and an obstacle, and how far apart they are [m]; negative: how deep spheres overlap."""
+
+    first: str
+    second: str
+    distance: float
+
+    def __str__(self) -> str:
+        word = "apart" if self.distance >= 0 else "deep"
+        return f"{self.first} and {self.second}, {abs(self.distance):.3g} m {word}"
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Least distances over states (...): `own` between links, `met` to obstacles (∞ where there are none) [m], with the
+    spheres of each, (..., 2): two fine ones, or an obstacle's row and a fine one; −1 where there are none."""
+
+    of: Collision
+    world: WorldArrays
+    own: Array
+    met: Array
+    pair: Indices
+    place: Indices
+
+    @property
+    def least(self) -> Array:
+        """The lesser of both."""
+        return np.minimum(self.own, self.met)
+
+    def contact(self, *state: int) -> Contact | None:
+        """Who is nearest to whom in a state; None where nothing is near."""
+        own, met = float(self.own[state]), float(self.met[state])
+        if not math.isfinite(min(own, met)):
+            return None
+        link = self.of.spheres.fine.link
+        if own <= met:
+            a, b = self.pair[state]
+            return Contact(link[a], link[b], own)
+        o, a = self.place[state]
+        return Contact(link[a], self.of.obstacle_names(self.world)[o], met)
+
+
+class Collision:
+    """A robot as spheres, with compiled least distances, never larger than those of the shapes. Links at rest, which
+    may stand on an obstacle, are compared with moving links, and not with the world."""
+
+    def __init__(self, model: Model, spheres: SphereModel) -> None:
+        self.model, self.spheres = model, spheres
+        # The machine's order: groups that move first, since only these are compared with obstacles, balls by groups.
+        coarse, last = spheres.coarse, len(model.bodies)
+        self.group_order = np.argsort(coarse.body < 0, kind="stable")
+        rank = np.argsort(self.group_order)
+        self._order = order = np.argsort(rank[spheres.parent], kind="stable")
+        parent, fine, coarse = rank[spheres.parent][order], spheres.fine.take(order), coarse.take(self.group_order)
+        whole = np.arange(len(coarse))
+        ends = (np.searchsorted(parent, whole), np.searchsorted(parent, whole, side="right"))
+        frame = np.where(fine.body < 0, last, fine.body), np.where(coarse.body < 0, last, coarse.body)
+        self.balls = np.column_stack((frame[0], fine.center, fine.radius))
+        self.groups = np.column_stack((frame[1], coarse.center, coarse.radius, *ends))
+        self.pairs = rank[spheres.pairs]
+        self.moving = int((coarse.body >= 0).sum())
+
+    def __repr__(self) -> str:
+        s = self.spheres
+        counts = f"{len(s.coarse)} links in {len(s.fine)} spheres, {len(s.pairs)} pairs of links that may meet"
+        return f"<Collision of {self.model.name!r}: {counts}, overestimate {s.overestimate:.3g} m>"
+
+    # ---------------------------------------------------------------------------------------------------- kernels
+    @cached_property
+    def nearest(self) -> Nearest:
+        """The compiled loop."""
+        solids = tuple((columns, _solid(kind).program) for kind, columns in COLUMNS.items())
+        return Nearest(self.frames.program, self.model.n, len(self.model.bodies), solids)
+
+    @cached_property
+    def frames(self) -> Kernel:
+        """Rotation, row by row, and origin of every body, the base last: q (n) → (bodies + 1, 12)."""
+        model = self.model
+
+        def place(q: Sequence[Scalar]) -> list[list[Scalar]]:
+            T = [T for _, T in sorted(world_poses(model, q).items())]
+            return [*([*t.R[0], *t.R[1], *t.R[2], *t.p] for t in T), AT_REST]
+
+        return compile_function(place, [(model.n,)], [(len(model.bodies) + 1, 12)], "frames", arguments=("q",))
+
+    @cached_property
+    def _twists(self) -> Kernel:
+        """(v, ω) of every body's joint at unit rate, at the base frame's origin: q (n) → (bodies, 6)."""
+        model = self.model
+
+        def twists(q: Sequence[Scalar]) -> list[list[Scalar]]:
+            T = world_poses(model, q)
+            found = [twist_at(body, T[k], ZERO) for k, body in enumerate(model.bodies)]
+            return [[*V.v, *V.w] for V in found]
+
+        return compile_function(twists, [(model.n,)], [(len(model.bodies), 6)], "twists", arguments=("q",))
+
+    # -------------------------------------------------------------------------------------------------- distances
+    def distances(self, q: ArrayLike, world: World | WorldArrays | None = None, limit: float = LIMIT) -> Distances:
+        """Least distances at states (..., n), to `limit` [m]: what is farther away counts as infinitely far. In float32
+        where q is float32."""
+        x, tables = self.states(q), _arrays(world)
+        found, which = self._search(x.reshape(-1, self.model.n), tables, limit)
+        own, met, pair, place = (a.reshape(x.shape[:-1]) for a in (*found.T, *which.T))
+        count = len(self.balls)
+        pairs, places = (np.stack(np.divmod(np.maximum(a, 0), count), -1) for a in (pair, place))
+        pairs, places[..., 1] = self._order[pairs], self._order[places[..., 1]]
+        pairs[pair < 0] = places[place < 0] = -1
+        return Distances(self, tables, own, met, pairs, places)
+
+    def _search(
+        self, x: NDArray[np.floating], world: WorldArrays, limit: float = LIMIT, grow: Array | None = None
+    ) -> tuple[Array, Indices]:
+        """What `Nearest` gives for states (B, n); infinite where there is nothing nearer than the limit, NaN where a
+        state is none."""
+        sane = np.abs(x) <= (SINGLE if x.dtype == np.float32 else DOUBLE).largest_angle
+        with np.errstate(invalid="ignore"):  # rows that are no states are computed too, and then said to be none
+            data = (self.balls, self.groups, self.pairs, world.tables(), min(limit, LIMIT), self.moving)
+            found, which = self.nearest(x, *data, grow)
+        found = found.astype(np.float64)
+        found[which < 0] = np.inf
+        found[~sane.all(axis=1)] = np.nan
+        return found, which
+
+    def clearance(self, q: ArrayLike, world: World | WorldArrays | None = None) -> Array:
+        """Least distance between links that may meet, and to the obstacles [m].  (...).  Negative: they may touch."""
+        return self.distances(q, world).least
+
+    def gradient(self, q: ArrayLike, world: World | WorldArrays | None = None) -> tuple[Array, Array]:
+        """(clearance (...), its gradient by q (..., n) [m per rad or m]): n · (J_i − J_j) of the nearest spheres, n the
+        unit vector between them. Where several are equally near, that of one of them; 0 where nothing is near."""
+        x = self.states(q)
+        found = self.distances(x, world)
+        flat = x.reshape(-1, self.model.n).astype(np.float64)
+        own = (found.own <= found.met).ravel()
+        centers = self.centers(flat)
+        slope = np.zeros_like(flat)
+        pair, place = found.pair.reshape(-1, 2), found.place.reshape(-1, 2)
+        twists = np.asarray(self._twists(flat)).reshape(len(flat), -1, 6)
+        rows = np.flatnonzero(own & (pair[:, 0] >= 0))
+        if len(rows):
+            i, j = pair[rows].T
+            a, b = centers[rows, i], centers[rows, j]
+            apart = np.linalg.norm(a - b, axis=1, keepdims=True)
+            n = np.divide(a - b, apart, out=np.zeros_like(a), where=apart > 0)
+            slope[rows] = self._along(twists[rows], i, a, n) - self._along(twists[rows], j, b, n)
+        rows = np.flatnonzero(~own & (place[:, 0] >= 0))
+        if len(rows):
+            o, i = place[rows].T
+            x_i = centers[rows, i]
+            slope[rows] = self._along(twists[rows], i, x_i, _normals(found.world, o, x_i))
+        least = found.least
+        slope[np.isnan(least).ravel()] = np.nan
+        return least, slope.reshape(x.shape)
+
+    def _along(self, twists: Array, sphere: Indices, x: Array, n: Array) -> Array:
+        """(B, n): how fast points x on the spheres' bodies move along n, per unit of each coordinate."""
+        speed = np.einsum("bi,bji->bj", n, twists[..., :3]) + np.einsum("bi,bji->bj", np.cross(x, n), twists[..., 3:])
+        return np.asarray(np.where(self._carried[self.spheres.fine.body[sphere]], speed, 0.0) @ self._gather)
+
+    @cached_property
+    def _carried(self) -> NDArray[np.bool_]:
+        """(bodies + 1, bodies): whether a joint moves a body; the base last, so that −1 finds it."""
+        count = len(self.model.bodies)
+        found = np.zeros((count + 1, count), bool)
+        for k in range(count):
+            found[k, list(self.model.path(k))] = True
+        return found
+
+    @cached_property
+    def _gather(self) -> Array:
+        found = np.zeros((len(self.model.bodies), self.model.n))
+        for j, body in enumerate(self.model.bodies):
+            found[j, body.coordinate] = body.multiplier
+        return found
+
+    def centers(self, q: Array) -> Array:
+        """Centers of the fine spheres in the base frame [m], (..., N, 3)."""
+        T, fine = np.asarray(self.frames(q)), self.spheres.fine
+        R, p = T[..., :9].reshape(*T.shape[:-1], 3, 3)[..., fine.body, :, :], T[..., fine.body, 9:]
+        return np.asarray(np.einsum("...sij,sj->...si", R, fine.center) + p)
+
+    def contacts(self, q: ArrayLike, world: World | WorldArrays | None = None, within: float = 0.0) -> list[Contact]:
+        """Every pair of links, and of a link and an obstacle, that is nearer than `within` [m] in one state (n,), the
+        deepest first. Links that were left out are not looked at (`spheres.pairs`)."""
+        x, tables, near = array("q", q, (self.model.n,)), _arrays(world), number("within", within, "m")
+        X, s = self.centers(x), self.spheres
+        found: dict[tuple[str, str], float] = {}
+        for a, b in s.pairs:
+            i, j = np.flatnonzero(s.parent == a), np.flatnonzero(s.parent == b)
+            d = np.linalg.norm(X[i, None] - X[j], axis=-1) - s.fine.radius[i, None] - s.fine.radius[j]
+            found[s.coarse.link[a], s.coarse.link[b]] = float(d.min())
+        names = self.obstacle_names(tables)
+        for o, (kind, row) in enumerate((k, row) for k in COLUMNS for row in getattr(tables, k)):
+            d = np.asarray(SOLIDS[kind](row, tuple(X.T))[0]) - s.fine.radius
+            for g, link in enumerate(s.coarse.link):
+                if s.coarse.body[g] < 0:
+                    continue
+                least = float(d[s.parent == g].min())
+                found[link, names[o]] = min(least, found.get((link, names[o]), np.inf))
+        near_ones = [Contact(*pair, d) for pair, d in found.items() if d < near]
+        return sorted(near_ones, key=lambda contact: contact.distance)
+
+    @staticmethod
+    def obstacle_names(world: WorldArrays) -> list[str]:
+        """Of the rows of all tables, one after another."""
+        return [name for kind in COLUMNS for name in world.names[kind]]
+
+    def states(self, q: ArrayLike) -> NDArray[np.floating]:
+        """States (..., n) as numbers of their kind; NaN is let through, so that one bad state spoils no batch."""
+        single = isinstance(q, np.ndarray) and q.dtype == np.float32
+        x = array("q", q, (..., self.model.n), meaning="one per joint", finite=False, nan=True)
+        return x.astype(np.float32) if single else x
+
+    # ---------------------------------------------------------------------------------------------------- bounds
+    def motion(self, extent: Array) -> Array:
+        """`motion_bounds` while |q| stays below `extent`, in the machine's order; made once where no joint slides."""
+        if any(body.joint.travel for body in self.model.bodies):
+            return self._bound(extent)
+        return self._motion
+
+    def _bound(self, extent: Array) -> Array:
+        found = motion_bounds(self.model, self.spheres, extent)
+        return np.concatenate((found[self.group_order], found[len(self.groups) :]))
+
+    @cached_property
+    def _motion(self) -> Array:
+        return self._bound(np.zeros(self.model.n))
+
+
+def _solid(kind: str) -> Kernel:
+    shapes = [(COLUMNS[kind],), (3,)]
+    return compile_function(lambda row, x: SOLIDS[kind](row, x)[0], shapes, [()], kind, arguments=("row", "x"))
+
+
+def _arrays(world: World | WorldArrays | None) -> WorldArrays:
+    if world is None:
+        return NOTHING.arrays()
+    if isinstance(world, WorldArrays):
+        return world
+    if not isinstance(world, World):
+        raise InputError(f"a world is a dl.World, World().floor(0.0).box(…), not {type(world).__name__}")
+    return world.arrays()
+
+
+def _normals(world: WorldArrays, obstacle: Indices, x: Array) -> Array:
+    """The unit normals (B, 3) of the obstacles' surfaces nearest to points x (B, 3)."""
+    n, first = np.zeros_like(x), 0
+    for kind, table in zip(COLUMNS, world.tables(), strict=True):
+        mine = (obstacle >= first) & (obstacle < first + len(table))
+        if mine.any():
+            rows = tuple(table[obstacle[mine] - first].T)
+            n[mine] = np.stack(np.broadcast_arrays(*SOLIDS[kind](rows, tuple(x[mine].T))[1]), -1)
+        first += len(table)
+    return n

@@ -1,0 +1,203 @@
+"""Edges that are proved free of contact, between samples too: conservative advancement with bisection.
+
+At a state where every pair is d_k apart, an edge is free as far on either side as no pair can come nearer by d_k: how
+far points move per unit of joint motion is known for every state (`motion`). With r = min(d_k − g_k) of a whole piece,
+g_k its motion, and d = min d_k, the part d / (d − r) of it around its middle is free; what is left on either side is
+looked at in turn. What the machine rounds is added to every motion.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.arguments import array, number, switch
+from dalembert.collision.clearance import Collision, Contact
+from dalembert.collision.world import World, WorldArrays
+from dalembert.errors import InputError
+
+Array = NDArray[np.float64]
+# Doubles: distances of at most 1e3 m, of a few thousand steps that each round by 2⁻⁵³ of that at most.
+ROUNDING = 1e-9  # [m]
+LARGEST = 1e3  # [m, rad]
+UNIT = 2.0**-24  # of float32
+STEPS = (
+    64  # roundings, relative to the sizes of what goes in, of the distance of a sphere from an obstacle: 20, and room
+)
+RESOLUTION = 1e-4  # [m] pieces along which nothing moves farther are not cut again
+INWARD = 1 - 1e-6  # of the part that is free: its own rounding
+BATCH = 50_000  # pieces at a time
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeCertificate:
+    """What is known of edges: of each whether it is proved `free`, with at least `clear` [m] everywhere between; if
+    not, `place`, the fraction of the way where that was not so (NaN where free), and the contact there. `seen` is the
+    least distance at the ends and where a look left doubts [m], `looks` how many there were. `touches`: whether the
+    distance at the place is less than asked for, or only so near to it that pieces of RESOLUTION did not decide."""
+
+    free: NDArray[np.bool_]
+    touches: NDArray[np.bool_]
+    place: Array
+    seen: Array
+    looks: NDArray[np.int64]
+    clear: float
+    margin: float
+    of: Collision
+    world: WorldArrays
+    states: Array  # (E, n) at the places
+
+    def __bool__(self) -> bool:
+        return bool(self.free.all())
+
+    def contact(self, edge: int | None = None) -> Contact | None:
+        """Who is nearest to whom at the place of an edge that is not free; of the first such edge, if none is named."""
+        k = edge if edge is not None else int(np.argmin(self.free))
+        return None if self.free[k] else self.of.distances(self.states[k], self.world).contact()
+
+    def __str__(self) -> str:
+        total = int(self.looks.sum())
+        if self:
+            least = (
+                f"at least {self.clear:g} m everywhere, {self.seen.min(initial=np.inf):.3g} m at the places looked at"
+            )
+            return f"free, proved: {least} ({total} looks; rounding of {self.margin:.2g} m included)"
+        k = int(np.flatnonzero(~self.free)[0])
+        edge = f"edge {k}, " if len(self.free) > 1 else ""
+        verdict = "not free" if self.touches[k] else f"not proved free at a resolution of {RESOLUTION:g} m"
+        return f"{verdict}: {edge}{100 * self.place[k]:.3g} % of the way: {self.contact(k)}"
+
+
+def certify_edge(
+    collision: Collision,
+    q0: ArrayLike,
+    q1: ArrayLike,
+    world: World | WorldArrays | None = None,
+    *,
+    clear: float = 0.0,
+    stray: ArrayLike = 0.0,
+    float32: bool = False,
+) -> EdgeCertificate:
+    """Whether the straight edges from q0 to q1, (n,) or (E, n), are free, with `clear` [m] to spare. Motions that stray
+    from them by up to `stray` (n,) or (E, n) are free too. With `float32` distances are computed so, and the margin
+    that makes a "free" of theirs sound is added."""
+    n = collision.model.n
+    a, b = (np.atleast_2d(array(name, q, (n,), (None, n))) for name, q in (("q0", q0), ("q1", q1)))
+    if a.shape != b.shape:
+        raise InputError(f"q0 has shape {a.shape} and q1 {b.shape}; an edge has one end for each start")
+    off = np.broadcast_to(array("stray", stray, (), (n,), a.shape, least=0.0), a.shape)
+    wanted = number("clear", clear, "m", least=0.0)
+    tables = collision.distances(a[:0], world).world
+    extent = np.maximum(np.abs(a), np.abs(b)).max(axis=0, initial=0.0) + off.max(axis=0, initial=0.0)
+    if not (extent <= LARGEST).all():
+        raise InputError(f"an edge reaches {extent.max():g} rad or m; edges are certified to {LARGEST:g}")
+    margin = float32_margin(collision, tables, extent) if switch("float32", float32) else ROUNDING
+    return _Search(collision, a, b, tables, off, wanted, margin, extent, np.float32 if float32 else np.float64).run()
+
+
+def certify_path(
+    collision: Collision,
+    q: ArrayLike,
+    world: World | WorldArrays | None = None,
+    *,
+    clear: float = 0.0,
+    stray: ArrayLike = 0.0,
+    float32: bool = False,
+) -> EdgeCertificate:
+    """The same of the edges between waypoints (K, n), K ≥ 2."""
+    points = array("q", q, (None, collision.model.n))
+    if len(points) < 2:
+        raise InputError("a path has at least two waypoints")
+    return certify_edge(collision, points[:-1], points[1:], world, clear=clear, stray=stray, float32=float32)
+
+
+class _Search:
+    """Pieces of edges, by their middles t and half lengths h in parts of the edge, that are still to be looked at."""
+
+    def __init__(
+        self,
+        collision: Collision,
+        start: Array,
+        end: Array,
+        world: WorldArrays,
+        stray: Array,
+        clear: float,
+        margin: float,
+        extent: Array,
+        dtype: type[np.floating],
+    ) -> None:
+        self.of, self.start, self.way, self.world = collision, start, end - start, world
+        self.clear, self.margin, self.dtype = clear, margin, dtype
+        self.bounds = collision.motion(extent).T
+        # Strays, and a double's distance from the float32 or double that is used for it.
+        rounded = np.maximum(np.abs(start), np.abs(end)) * (UNIT if dtype is np.float32 else 2.0**-51)
+        self.aside = (stray + rounded) @ self.bounds + (clear + margin)
+        self.speed = np.abs(self.way) @ self.bounds * (1 + 1e-9)
+        edges = len(start)
+        ends = [collision._search(x.astype(dtype), world)[0].min(axis=1) for x in (start, end)]
+        self.free, self.touches = np.ones(edges, bool), np.zeros(edges, bool)
+        self.place, self.seen = np.full(edges, np.nan), np.minimum(*ends)
+        self.looks = np.zeros(edges, np.int64)
+
+    def run(self) -> EdgeCertificate:
+        edges = len(self.start)
+        pieces = [(np.arange(edges), np.full(edges, 0.5), np.full(edges, 0.5))]
+        while pieces:
+            edge, t, h = pieces.pop()
+            keep = self.free[edge]
+            edge, t, h = edge[keep], t[keep], h[keep]
+            for k in range(0, len(edge), BATCH):
+                pieces.append(self._look(edge[k : k + BATCH], t[k : k + BATCH], h[k : k + BATCH]))
+            pieces = [piece for piece in pieces if len(piece[0])]
+        words = (self.free, self.touches, self.place, self.seen, self.looks, self.clear, self.margin)
+        return EdgeCertificate(*words, self.of, self.world, self.start + self.place[:, None] * self.way)
+
+    def _look(self, edge: NDArray[np.int64], t: Array, h: Array) -> tuple[NDArray[np.int64], Array, Array]:
+        """The pieces that are left of these."""
+        np.add.at(self.looks, edge, 1)
+        x = (self.start[edge] + t[:, None] * self.way[edge]).astype(self.dtype)
+        search = partial(self.of._search, world=self.world)
+        grown = self.aside[edge] + h[:, None] * self.speed[edge]
+        r = search(x, grow=grown, limit=0.0)[0].min(axis=1)
+        doubt = ~(r > 0)
+        edge, t, h, x, r = edge[doubt], t[doubt], h[doubt], x[doubt], r[doubt]
+        if not len(edge):
+            return edge, t, h
+        farthest = float((h[:, None] * self.speed[edge]).max())  # what is beyond it is free anyway
+        d = np.minimum(search(x, grow=self.aside[edge], limit=farthest)[0].min(axis=1), farthest)
+        np.minimum.at(self.seen, edge, d + self.clear + self.margin)
+        wrong = ~(d > 0)
+        small = (h[:, None] * self.speed[edge]).max(axis=1) < RESOLUTION
+        for k in np.flatnonzero(wrong | small)[::-1]:  # so that the first of an edge stays
+            e = edge[k]
+            if wrong[k] or not self.touches[e]:
+                self.free[e], self.place[e], self.touches[e] = False, t[k], bool(wrong[k])
+        on = ~(wrong | small)
+        edge, t, h, d, r = edge[on], t[on], h[on], d[on], r[on]
+        sure = h * d / (d - r) * INWARD
+        rest = 0.5 * (h - sure)
+        return np.tile(edge, 2), np.concatenate((t - sure - rest, t + sure + rest)), np.tile(rest * (1 + 1e-12), 2)
+
+
+def float32_margin(collision: Collision, world: WorldArrays, extent: Array) -> float:
+    """How much larger than the exact distance [m] one computed in float32 may be, for |q| ≤ extent: the proved error of
+    the bodies' frames (`Kernel.float32_error`), carried to the centers of the spheres, and STEPS roundings of all sizes
+    that enter the distances."""
+    bound = collision.frames.float32_error({"q": (-extent, extent)}, boxes=200).bound
+    spheres = collision.spheres.fine
+    c = np.abs(spheres.center)
+    lengths = collision.motion(extent).max() + np.linalg.norm(c, axis=1).max() + spheres.radius.max()
+    base = max((float(np.linalg.norm(body.placement.p)) for body in collision.model.bodies), default=0.0)
+    size = 2.0 * (float(lengths) + base)
+    off = bound[spheres.body]  # (N, 12), the base's last
+    turned = np.einsum("sij,sj->si", off[:, :9].reshape(-1, 3, 3), c) + off[:, 9:]
+    centers = float(np.linalg.norm(turned, axis=1).max()) + 8 * UNIT * size
+    return 2.0 * centers + STEPS * UNIT * (2.0 * size + _reach(world))
+
+
+def _reach(world: WorldArrays) -> float:
+    """The sizes of obstacles and how far away they are, at most; rows that pad arrays do not count."""
+    return max((float(np.abs(t[np.abs(t).max(axis=1) < 1e6]).max(initial=0.0)) for t in world.tables()), default=0.0)

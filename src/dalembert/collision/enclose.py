@@ -1,0 +1,195 @@
+"""A robot's shapes enclosed in spheres, with a stated overestimate.
+
+Space is cut into cells. A cell that the shape reaches into lies in the ball around it, and a sphere around the center
+of any cell that is by `depth` inside the shape may have the radius depth + tolerance: it reaches no farther than the
+tolerance beyond the shape. Spheres are chosen, each time that which encloses most cells not yet enclosed (greedy set
+cover), until all are: so every point of the shape is inside a sphere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.arguments import number
+from dalembert.collision.solids import SOLIDS
+from dalembert.collision.spheres import SphereModel, Spheres, on_links, sphere_model
+from dalembert.describe import mesh
+from dalembert.describe.description import Box, Capsule, Cylinder, Description, Geometry, Mesh, Shape, Sphere
+from dalembert.errors import InputError
+from dalembert.model import Model
+from dalembert.spatial import Pose
+
+Array = NDArray[np.float64]
+TOLERANCE = 0.02  # [m]
+SHARE = 0.35  # of a shape's middle side: a finger is not enclosed as coarsely as an arm
+CELLS = 20_000  # per shape
+FINENESS = 3.0  # cells per tolerance, if there are not too many
+CANDIDATES = 40  # centers looked at for one sphere
+SURFACE = 0.25  # of a cell: how dense points are put on the surface of a mesh
+SLACK = 1 + 1e-9  # on radii: rounding
+
+
+def enclose(
+    description: Description,
+    model: Model,
+    tolerance: float = TOLERANCE,
+    package_dirs: Sequence[str | PathLike[str]] = (),
+) -> SphereModel:
+    """The spheres of a robot, from its collision shapes (from the visual ones, if it has no others). No sphere
+    reaches more than `tolerance` [m] beyond its shape, unless that shape is so large that it takes too many cells:
+    `overestimate` has what was reached. Shapes that are spheres stay as they are."""
+    wanted = number("tolerance", tolerance, "m", above=0.0)
+    rows: dict[str, list[Array]] = {}
+    over = 0.0
+    for link, shape in shapes_of(description):
+        found, own = enclose_geometry(shape.geometry, wanted, _folder(description), package_dirs)
+        pose = Pose.from_origin(shape.origin.xyz, shape.origin.rpy)
+        R, p = np.array(pose.R, float), np.array(pose.p, float)
+        rows.setdefault(link, []).append(np.column_stack((found[:, :3] @ R.T + p, found[:, 3])))
+        over = max(over, own)
+    if not rows:
+        raise InputError(
+            f"{model.name!r} has no shapes, so nothing is known of what it may touch: add <collision> elements to its "
+            "description, or give spheres of your own (SphereModel.load)"
+        )
+    return sphere_model(model, on_links(model, {link: np.concatenate(found) for link, found in rows.items()}), over)
+
+
+def shapes_of(description: Description) -> Iterator[tuple[str, Shape]]:
+    """(link, shape) of every collision shape; of the visual ones, if there is none."""
+    some = any(link.collisions for link in description.links)
+    for link in description.links:
+        for shape in link.collisions if some else link.visuals:
+            yield link.name, shape
+
+
+def _folder(description: Description) -> Path:
+    source = description.place.file
+    return Path(source.removesuffix(" (expanded)")).resolve().parent if source else Path.cwd()
+
+
+def enclose_geometry(
+    geometry: Geometry, tolerance: float, folder: Path, package_dirs: Sequence[str | PathLike[str]] = ()
+) -> tuple[Array, float]:
+    """(spheres (k, 4) in the shape's frame, how far they reach beyond it [m])."""
+    if isinstance(geometry, Sphere):
+        return np.array([[0.0, 0.0, 0.0, geometry.radius]]), 0.0
+    if isinstance(geometry, Mesh):
+        x, faces = mesh.read(mesh.resolve(geometry.filename, folder, package_dirs))
+        return enclose_mesh(x * np.array(geometry.scale), faces, tolerance)
+    kind, row, half = _row(geometry)
+    cells = _Cells(-half, half, tolerance)
+    depth = -np.asarray(SOLIDS[kind](row, tuple(cells.center.T))[0])
+    return cells.cover(depth, depth >= -cells.ball)
+
+
+def enclose_mesh(vertices: Array, faces: NDArray[np.int64], tolerance: float = TOLERANCE) -> tuple[Array, float]:
+    """The same of a mesh: of its surface, and of what lies between parts of it along two of three
+    axes: it need not be closed (and a cup counts as full)."""
+    from scipy.ndimage import distance_transform_edt
+    from scipy.spatial import cKDTree
+
+    if not len(faces):
+        faces = mesh.hull(vertices)
+    cells = _Cells(vertices.min(axis=0), vertices.max(axis=0), tolerance)
+    apart = SURFACE * cells.side
+    away = cKDTree(_surface_points(vertices[faces], apart * math.sqrt(3.0))).query(cells.center)[0]
+    on = (away - apart <= cells.ball).reshape(cells.shape)
+    inside = _surrounded(on)
+    out = distance_transform_edt(np.pad(on | inside, 1))[1:-1, 1:-1, 1:-1].ravel() * cells.side - cells.ball
+    depth = np.where(inside.ravel(), np.minimum(away - apart, out), -away)
+    return cells.cover(depth, (on | inside).ravel())
+
+
+def _surrounded(on: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Cells between others along two of the three axes, but not these themselves."""
+    count = np.zeros(on.shape, int)
+    for axis in range(3):
+        before = np.logical_or.accumulate(on, axis)
+        after = np.flip(np.logical_or.accumulate(np.flip(on, axis), axis), axis)
+        count += before & after
+    return (count >= 2) & ~on
+
+
+def _row(geometry: Geometry) -> tuple[str, list[float], Array]:
+    """(kind of obstacle, its row, half the sides of the box around it)."""
+    match geometry:
+        case Box(size):
+            half = 0.5 * np.array(size, float)
+            return "boxes", [0.0, 0.0, 0.0, *np.eye(3).ravel(), *half], half
+        case Cylinder(r, length):
+            return "cylinders", [0.0, 0.0, 0.0, 0.0, 0.0, 1.0, length / 2, r], np.array([r, r, length / 2])
+        case Capsule(r, length):
+            ends = [0.0, 0.0, -length / 2, 0.0, 0.0, length / 2, r]
+            return "capsules", ends, np.array([r, r, length / 2 + r])
+    raise InputError(f"a {type(geometry).__name__} is no solid that spheres could enclose")
+
+
+class _Cells:
+    """Cubes of one side [m] over a box; `ball` is the radius of the ball around one."""
+
+    def __init__(self, low: Array, high: Array, tolerance: float) -> None:
+        sides = high - low
+        self.tolerance = min(tolerance, max(SHARE * float(np.sort(sides)[1]), 1e-4))
+        self.side = self.tolerance / FINENESS
+        while np.prod(np.ceil(sides / self.side) + 1) > CELLS:
+            self.side *= 1.05
+        self.tolerance = max(self.tolerance, 1.01 * math.sqrt(3.0) * (1 + SURFACE) * self.side)
+        self.ball = 0.5 * math.sqrt(3.0) * self.side * SLACK
+        counts = np.maximum(np.ceil(sides / self.side - 1e-9), 1).astype(int)
+        middle = 0.5 * (low + high)
+        axes = [m + self.side * (np.arange(n) - 0.5 * (n - 1)) for m, n in zip(middle, counts, strict=True)]
+        self.shape = tuple(counts)
+        self.center = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 3)
+
+    def cover(self, depth: Array, taken: NDArray[np.bool_]) -> tuple[Array, float]:
+        """Spheres around the cells that are taken, centers being `depth` [m] inside the shape (outside: negative). The
+        cell farthest out is enclosed next, by that of the spheres that can which encloses most others."""
+        x, depth = self.center[taken], depth[taken]
+        most = depth + self.tolerance - self.ball  # from a center to those of the cells it encloses
+        order = np.argsort(depth, kind="stable")
+        rest = x[order]
+        rng = np.random.default_rng(0)
+        rows, over = [], 0.0
+        while len(rest):
+            able = np.flatnonzero(np.linalg.norm(x - rest[0], axis=1) <= most)
+            if len(able) > CANDIDATES:
+                able = rng.choice(able, CANDIDATES, replace=False)
+            away = _apart(x[able], rest)
+            within = away <= most[able, None]
+            k = int(within.sum(axis=1).argmax())
+            center = int(able[k])
+            radius = (float(away[k][within[k]].max()) + self.ball) * SLACK
+            rows.append([*x[center], radius])
+            over = max(over, radius - float(depth[center]))
+            rest = rest[~within[k]]
+        return np.array(rows), over
+
+
+def _apart(a: Array, b: Array) -> Array:
+    """(len a, len b) distances, not too small."""
+    square = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2.0 * a @ b.T
+    found: Array = np.sqrt(np.maximum(square, 0.0)) + 1e-7
+    return found
+
+
+def _surface_points(corners: Array, edge: float) -> Array:
+    """Points on triangles (k, 3, 3), so dense that they cut them into triangles with no side longer than `edge`."""
+    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    pieces = np.maximum(np.ceil(longest / edge), 1).astype(int)
+    found = []
+    for m in np.unique(pieces):
+        i, j = np.meshgrid(np.arange(m + 1), np.arange(m + 1), indexing="ij")
+        keep = i + j <= m
+        weights = np.stack((i[keep], j[keep], m - i[keep] - j[keep]), -1) / m
+        found.append(np.einsum("wc,tcx->twx", weights, corners[pieces == m]).reshape(-1, 3))
+    return np.concatenate(found)
+
+
+__all__ = ["Spheres", "enclose", "enclose_geometry", "enclose_mesh", "shapes_of"]

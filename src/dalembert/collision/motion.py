@@ -1,0 +1,65 @@
+"""How far a point of a link can move per unit of joint motion: bounds that hold for every state.
+
+Along one joint that turns, a point moves by no more than its distance from the joint's axis times the angle, and that
+distance is at most the sum of the lengths between: with slides at their farthest. What carries both of two links does
+not change their distance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.collision.spheres import SphereModel, Spheres
+from dalembert.model import Model
+
+Array = NDArray[np.float64]
+ROUNDING = 1 + 1e-9  # sums of a few lengths, and products with them
+
+
+def reaches(model: Model, spheres: Spheres, extent: Array) -> Array:
+    """(N, bodies): how far the center of each sphere moves at most per unit of each joint's own position [m per rad or
+    m], while |q| stays below `extent` (n,); zero for joints that do not carry it."""
+    found = np.zeros((len(spheres), len(model.bodies)))
+    for k, (body, center) in enumerate(zip(spheres.body.tolist(), spheres.center, strict=True)):
+        path = model.path(body)
+        for place, j in enumerate(path):
+            joint, axis = model.bodies[j].joint, np.array(model.bodies[j].joint.axis, float)
+            found[k, j] = abs(joint.travel)
+            if joint.turns:
+                found[k, j] = np.hypot(joint.travel, _radius(model, path[place + 1 :], axis, center, extent))
+    return found * ROUNDING
+
+
+def _radius(model: Model, rest: tuple[int, ...], axis: Array, center: Array, extent: Array) -> float:
+    """The distance of a center from the axis at most, through the bodies between: the part of the first step across the
+    axis, then whole lengths."""
+    total, across = 0.0, True
+    for j in rest:
+        body = model.bodies[j]
+        p = np.array(body.placement.p, float)
+        total += float(np.linalg.norm(np.cross(axis, p)) if across else np.linalg.norm(p))
+        if body.joint.travel:
+            total += abs(body.joint.travel) * (abs(body.multiplier) * extent[body.coordinate] + abs(body.offset))
+        # Turning about a parallel axis changes nothing along it, so that the next step's part along it does not count.
+        z = np.array(body.placement.R, float) @ np.array(body.joint.axis, float)
+        across = across and abs(abs(float(z @ axis)) - 1.0) < 1e-12
+        axis = np.array(body.joint.axis, float)
+    return total + float(np.linalg.norm(np.cross(axis, center)) if across else np.linalg.norm(center))
+
+
+def motion_bounds(model: Model, spheres: SphereModel, extent: Array) -> Array:
+    """(groups + pairs, n): how far any fine sphere of a coarse one moves per unit of each coordinate, and how much the
+    two of a pair move to each other, while |q| stays below `extent` (n,)."""
+    by_body = reaches(model, spheres.fine, extent)
+    groups = np.array([by_body[spheres.parent == k].max(axis=0) for k in range(len(spheres.coarse))])
+    gather = np.zeros((len(model.bodies), model.n))
+    for j, body in enumerate(model.bodies):
+        gather[j, body.coordinate] = abs(body.multiplier)
+    rows = [groups]
+    for a, b in spheres.pairs:
+        path = [set(model.path(int(spheres.coarse.body[g]))) for g in (a, b)]
+        only = [np.isin(np.arange(len(model.bodies)), sorted(own - path[1 - k])) for k, own in enumerate(path)]
+        rows.append((groups[a] * only[0] + groups[b] * only[1])[None])
+    bounds: Array = np.concatenate(rows) @ gather
+    return bounds

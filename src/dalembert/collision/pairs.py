@@ -1,0 +1,90 @@
+"""Which pairs of links are looked at: not those that can never meet (proved), nor those that touch in practically every
+state (sampled, and said so)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.collision.clearance import LIMIT, NOTHING, Collision
+from dalembert.collision.edges import ROUNDING
+from dalembert.collision.spheres import SphereModel
+from dalembert.model import Model
+from dalembert.model.model import Coordinate
+
+Array = NDArray[np.float64]
+FIRST, SAMPLES = 1_000, 100_000  # random states: enough to see that a pair is sometimes apart, and to believe it is not
+ALWAYS = 0.99  # of the states: pairs that touch in so many are those of a wrist, or of shapes that overlap as drawn
+BOXES = 10_000  # for one pair, before it stays
+CLEAR = 1e-3  # [m] what proves that a pair never meets
+
+
+def settle_pairs(model: Model, spheres: SphereModel, samples: int = SAMPLES, seed: int = 0) -> SphereModel:
+    """The same spheres without the pairs that never meet within the joints' limits, by proof, and without those that
+    touch in ALWAYS of the random states: these are listed in `sampled`."""
+    search = _Pairs(Collision(model, spheres))
+    rng = np.random.default_rng(seed)
+    keep, sampled = [], list(spheres.sampled)
+    few, many = search.draw(rng, min(FIRST, samples)), None
+    for k, (a, b) in enumerate(spheres.pairs):
+        near = search.distance(k, few)
+        if (near <= 0).mean() >= ALWAYS:
+            many = search.draw(rng, samples) if many is None else many
+            if (search.distance(k, many) <= 0).mean() >= ALWAYS:
+                sampled.append((spheres.coarse.link[a], spheres.coarse.link[b]))
+                continue
+        if (near <= CLEAR).any() or not search.never_meets(k):
+            keep.append(k)
+    return replace(spheres, pairs=spheres.pairs[keep], sampled=tuple(sampled))
+
+
+def _range(c: Coordinate) -> tuple[float, float]:
+    """A joint's limits; half a turn, or a meter, to either side where it has none."""
+    half = c.joint.half_range
+    low = c.lower if np.isfinite(c.lower) else min(-half, c.upper - 2 * half)
+    return low, c.upper if np.isfinite(c.upper) else max(half, low + 2 * half)
+
+
+class _Pairs:
+    """Distances of single pairs."""
+
+    def __init__(self, of: Collision) -> None:
+        self.of = of
+        self.low, self.high = np.array([_range(c) for c in of.model.coordinates]).reshape(-1, 2).T
+        self.bounded = np.array(
+            [c.joint.periodic or np.isfinite(c.upper - c.lower) for c in of.model.coordinates], bool
+        )
+        self.motion = of.motion(np.maximum(np.abs(self.low), np.abs(self.high)))[len(of.spheres.coarse) :]
+
+    def draw(self, rng: np.random.Generator, count: int) -> Array:
+        return rng.uniform(self.low, self.high, (count, len(self.low)))
+
+    def distance(self, k: int, x: Array, grow: Array | None = None, limit: float = LIMIT) -> Array:
+        """(B,) of pair k, less what it may come nearer."""
+        of, pair = self.of, self.of.pairs[k : k + 1]
+        more = None if grow is None else np.column_stack((np.zeros((len(x), len(of.groups))), grow))
+        found = of.nearest(x, of.balls, of.groups, pair, NOTHING.arrays().tables(), limit, 0, more)[0]
+        return np.asarray(found[:, 0], float)
+
+    def never_meets(self, k: int) -> bool:
+        """Whether boxes around states prove that pair k is apart within the limits of all joints between."""
+        motion = self.motion[k]
+        own = np.flatnonzero(motion > 0)
+        if not self.bounded[own].all():
+            return False
+        middle = 0.5 * (self.low + self.high)
+        x, half = middle[None], np.where(motion > 0, 0.5 * (self.high - self.low), 0.0)[None]
+        looked = 0
+        while len(x) and looked < BOXES:
+            looked += len(x)
+            left = self.distance(k, x, half @ motion, CLEAR) < CLEAR
+            x, half = x[left], half[left]
+            if len(x) and (self.distance(k, x) <= CLEAR + ROUNDING).any():
+                return False
+            widest = (half * motion).argmax(axis=1)
+            step = np.zeros_like(half)
+            step[np.arange(len(x)), widest] = 0.5 * half[np.arange(len(x)), widest]
+            x, half = np.concatenate((x - step, x + step)), np.concatenate((half - step, half - step))
+        return not len(x)

@@ -1,0 +1,347 @@
+"""The least distance among balls that moving frames carry, and between them and obstacles, in one machine loop.
+
+Balls, their groups, the pairs that are looked at and the obstacles are data: nothing is compiled again when they
+change. W states go through at once. A group of balls lies in a larger ball; where that is farther away, in all W
+states, than what was found so far, none of its balls is looked at.
+
+    place(x) → (frames + 1, 12)       rotation row by row and origin of every frame, the last one at rest
+    distance(row, point) → number     for each kind of obstacle: signed, changing by no more than the point moves
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.compile import llvm
+from dalembert.compile.body import Emission, body, constants, sin_cos_function
+from dalembert.compile.copies import copy_functions
+from dalembert.compile.kinds import DOUBLE, SINGLE, Kind
+from dalembert.compile.lower import Program
+from dalembert.compile.writer import Writer
+
+SYMBOL = "dalembert_nearest"
+HOW = Emission(SYMBOL)
+BALL, GROUP = (
+    5,
+    7,
+)  # numbers of a ball: frame, center, radius; of a group besides: its first ball, and that after its last
+MOST_BALLS = 40_000  # a pair of them is one whole number of 32 bits
+Numbers = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """nearest(x, balls, groups, pairs, tables, limit, moving, grow) → (distances (B, 2), which (B, 2)).
+
+    x (B, n); balls (s, 5); groups (g, 7); pairs (p, 2) of groups; one table of rows for each kind of obstacle. The
+    first distance is the least between balls of a pair of groups, the second the least between an obstacle and a ball
+    of the first `moving` groups; `limit` where none is less, with which = −1. Else which is i · s + j of the two balls, or
+    o · s + i of obstacle (the tables one after another) and ball. `grow` (B, g + p), if given, is taken off the
+    distances of every group, and of every pair. Doubles, or float32 if x is."""
+
+    place: Program
+    n: int
+    frames: int
+    solids: tuple[tuple[int, Program], ...]  # columns of each table, and its distance
+    _code: dict[str, tuple[Any, Any, int]] = field(default_factory=dict)
+
+    def __call__(
+        self,
+        x: Numbers,
+        balls: Numbers,
+        groups: Numbers,
+        pairs: Numbers,
+        tables: Sequence[Numbers],
+        limit: float,
+        moving: int,
+        grow: Numbers | None = None,
+    ) -> tuple[Numbers, NDArray[np.int64]]:
+        kind = SINGLE if x.dtype == np.float32 else DOUBLE
+        function, _, width = self._compiled(kind, grow is not None)
+        dtype, whole = np.dtype(f"f{kind.bytes}"), np.dtype(f"i{kind.bytes}")
+        if len(balls) > MOST_BALLS:
+            raise ValueError(f"{len(balls)} balls; at most {MOST_BALLS}")
+        more = np.zeros((0, 0)) if grow is None else grow
+        arrays = [np.ascontiguousarray(a, dtype) for a in (x, balls, groups, *tables, more)]
+        meet = np.ascontiguousarray(pairs, np.int64)
+        found, which = np.empty((len(x), 2), dtype), np.empty((len(x), 2), whole)
+        words = (
+            12 * (self.frames + 1) + 3 * (len(balls) + len(groups)) + self.n + more.shape[1] + 40
+        ) * width * kind.bytes + 64
+        scratch = np.empty(words, np.uint8)
+        start = scratch.ctypes.data + (-scratch.ctypes.data) % 64
+        bound = np.array([limit], dtype)
+        record = np.array(
+            [
+                *(word for a in (*arrays, meet) for word in (a.ctypes.data, len(a))),
+                found.ctypes.data,
+                which.ctypes.data,
+                bound.ctypes.data,
+                start,
+                moving,
+            ],
+            np.int64,
+        )
+        if len(x):
+            function(record.ctypes.data)
+        return found, which.astype(np.int64)
+
+    def _compiled(self, kind: Kind, grows: bool) -> tuple[Any, Any, int]:
+        key = f"{kind.name} {grows}"
+        if key not in self._code:
+            width = llvm.width_for(llvm.host(), kind)
+            text = repr((self.n, self.frames, self.place.text, *((m, p.text) for m, p in self.solids)))
+            linked = llvm.linked(lambda: self.module(width, kind, grows), (SYMBOL,), key, str(width), text)
+            call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(linked.addresses[SYMBOL])
+            self._code[key] = (call, linked, width)
+        return self._code[key]
+
+    def module(self, width: int, kind: Kind, grows: bool = False) -> str:
+        """The IR."""
+        parts = [
+            *Writer(width, kind).declarations(),
+            copy_functions(width, kind, 1),
+            body(self.place, [0, self.n], width, kind, "place", HOW),
+            constants(self.place, width, kind, "rest"),
+            sin_cos_function(width, kind),
+        ]
+        for k, (columns, program) in enumerate(self.solids):
+            parts.append(body(program, [0, columns, columns + 3], width, kind, f"solid_{k}", HOW))
+        parts.append(_Loop(self, width, kind, grows).write())
+        return "\n".join(parts) + "\n"
+
+    def __reduce__(self) -> tuple[type[Nearest], tuple[object, ...]]:
+        return (Nearest, (self.place, self.n, self.frames, self.solids))
+
+
+class _Loop(Writer):
+    """The function over the record: for tiles of W states, frames, centers, pairs of groups, obstacles."""
+
+    def __init__(self, of: Nearest, width: int, kind: Kind, grows: bool) -> None:
+        super().__init__(width, kind)
+        self.grows = grows
+        self.of, self.block, self.labels = of, "entry", 0
+
+    def write(self) -> str:
+        of, w = self.of, self.width
+        self.label("entry")
+        words = iter(range(100))
+        arrays = [
+            (self.item("%record", next(words), "ptr"), self.item("%record", next(words), "i64"))
+            for _ in range(3 + len(of.solids) + 2)
+        ]
+        (x, states), (balls, count), (groups, group_count), *tables, (more, _), (pairs, pair_count) = arrays
+        found, which, bound, scratch = (self.item("%record", next(words), "ptr") for _ in range(4))
+        moving = self.item("%record", next(words), "i64")
+        self.balls, self.groups, self.total = balls, groups, count
+        limit = self.wide(self.let(f"load {self.E}, ptr {bound}"))
+        room = (of.n, 12 * (of.frames + 1), 19, 1)  # in vectors; then the centers, then what distances lose
+        first = [sum(room[:k]) for k in range(5)]
+        places = [self.let(f"getelementptr {self.V}, ptr {scratch}, i64 {at}") for at in first]
+        source, poses, self.row, self.result, self.at_balls = places
+        self.at_groups = self.let(f"getelementptr {self.V}, ptr {self.at_balls}, i64 {self.let(f'mul i64 {count}, 3')}")
+        own_end = self.let(f"mul i64 {self.let(f'add i64 {count}, {group_count}')}, 3")
+        self.grow = self.let(f"getelementptr {self.V}, ptr {self.at_balls}, i64 {own_end}")
+        columns = self.let(f"add i64 {group_count}, {pair_count}")
+        self.group_count = group_count
+        self.do(f"call void @rest(ptr {poses})")
+        with self.repeat("0", states, w) as (tile, _):
+            left = self.let(f"sub i64 {states}, {tile}")
+            lanes = self.let(f"select i1 {self.let(f'icmp slt i64 {left}, {w}')}, i64 {left}, i64 {w}")
+            base = self.let(f"getelementptr {self.E}, ptr {x}, i64 {self.let(f'mul i64 {tile}, {of.n}')}")
+            step = of.n * self.kind.bytes
+            self.do(f"call void @gather_flat_{w}(ptr {base}, i64 {step}, i64 {of.n}, i64 {lanes}, ptr {source})")
+            self.do(f"call void @place(ptr {source}, ptr {poses})")
+            if self.grows:
+                base = self.let(f"getelementptr {self.E}, ptr {more}, i64 {self.let(f'mul i64 {tile}, {columns}')}")
+                step_by = self.let(f"mul i64 {columns}, {self.kind.bytes}")
+                whole = f"i64 {columns}, i64 {lanes}, ptr {self.grow}"
+                self.do(f"call void @gather_flat_{w}(ptr {base}, i64 {step_by}, {whole})")
+            self._centers(balls, count, BALL, poses, self.at_balls)
+            self._centers(groups, group_count, GROUP, poses, self.at_groups)
+            own = self._pairs(pairs, pair_count, (limit, self.integer(-1)))
+            met, number = [limit, self.integer(-1)], "0"
+            for k, (rows, size) in enumerate(tables):
+                met = self._obstacles(k, rows, size, moving, number, met)
+                number = self.let(f"add i64 {number}, {size}")
+            for array, pair, E, V in (
+                (found, (own[0], met[0]), self.E, self.V),
+                (which, (own[1], met[1]), None, self.I),
+            ):
+                element = E or f"i{self.kind.bits}"
+                for place, values in enumerate(pair):
+                    self.do(f"store {V} {values}, ptr {self.result}")
+                    with self.repeat("0", lanes) as (lane, _):
+                        one = self.let(
+                            f"load {element}, ptr {self.let(f'getelementptr {element}, ptr {self.result}, i64 {lane}')}"
+                        )
+                        twice = self.let(f"shl i64 {self.let(f'add i64 {tile}, {lane}')}, 1")
+                        index = self.let(f"add i64 {twice}, {place}")
+                        to = self.let(f"getelementptr {element}, ptr {array}, i64 {index}")
+                        self.do(f"store {element} {one}, ptr {to}")
+        self.do("ret void")
+        return "\n".join([f'define void @{SYMBOL}(ptr %record) nounwind "no-stack-arg-probe" {{', *self.lines, "}"])
+
+    # ------------------------------------------------------------------------------------------------------ pieces
+    @contextmanager
+    def repeat(
+        self, first: str, end: str, step: int = 1, carried: Sequence[tuple[str, str]] = ()
+    ) -> Iterator[tuple[str, list[str]]]:
+        """For k = first, first + step, … below end: yields k and a list of the carried values, (type, value) at first,
+        which the body replaces by the new ones, and which after the loop holds the last."""
+        self.labels += 1
+        name, before = f"loop{self.labels}", self.block
+        place = len(self.lines) + 2
+        self.do(f"br label %{name}")
+        self.label(name)
+        self.block = name
+        k, phis = f"%{name}_k", [f"%{name}_c{j}" for j in range(len(carried))]
+        more = self.let(f"icmp slt i64 {k}, {end}")
+        self.do(f"br i1 {more}, label %{name}_do, label %{name}_end")
+        self.label(f"{name}_do")
+        self.block = f"{name}_do"
+        values = list(phis)
+        yield k, values
+        following = self.let(f"add i64 {k}, {step}")
+        self.do(f"br label %{name}")
+        heads = [f"  {k} = phi i64 [{first}, %{before}], [{following}, %{self.block}]"]
+        for phi, (kind, value), new in zip(phis, carried, values, strict=True):
+            heads.append(f"  {phi} = phi {kind} [{value}, %{before}], [{new}, %{self.block}]")
+        self.lines[place:place] = heads
+        self.label(f"{name}_end")
+        self.block = f"{name}_end"
+        values[:] = phis
+
+    @contextmanager
+    def when(self, condition: str, carried: Sequence[tuple[str, str]]) -> Iterator[list[str]]:
+        """Only if the condition holds: yields a list of the carried values, which the body replaces, and which
+        afterwards holds what is to be used."""
+        self.labels += 1
+        name, before = f"if{self.labels}", self.block
+        self.do(f"br i1 {condition}, label %{name}, label %{name}_end")
+        self.label(name)
+        self.block = name
+        values = [value for _, value in carried]
+        yield values
+        self.do(f"br label %{name}_end")
+        last = self.block
+        self.label(f"{name}_end")
+        self.block = f"{name}_end"
+        values[:] = [
+            self.let(f"phi {kind} [{new}, %{last}], [{value}, %{before}]")
+            for (kind, value), new in zip(carried, values, strict=True)
+        ]
+
+    def number_at(self, table: str, columns: int, row: str, column: int) -> str:
+        index = self.let(f"add i64 {self.let(f'mul i64 {row}, {columns}')}, {column}")
+        return self.let(f"load {self.E}, ptr {self.let(f'getelementptr {self.E}, ptr {table}, i64 {index}')}")
+
+    def whole_at(self, table: str, columns: int, row: str, column: int) -> str:
+        return self.let(f"fptosi {self.E} {self.number_at(table, columns, row, column)} to i64")
+
+    def point(self, centers: str, row: str) -> list[str]:
+        first = self.let(f"mul i64 {row}, 3")
+        return [self.load(centers, self.let(f"add i64 {first}, {k}")) for k in range(3)]
+
+    def _centers(self, table: str, count: str, columns: int, poses: str, to: str) -> None:
+        """p + R c of every ball."""
+        with self.repeat("0", count) as (row, _):
+            frame = self.whole_at(table, columns, row, 0)
+            here = self.let(f"getelementptr {self.V}, ptr {poses}, i64 {self.let(f'mul i64 {frame}, 12')}")
+            c = [self.wide(self.number_at(table, columns, row, 1 + k)) for k in range(3)]
+            at = self.let(f"mul i64 {row}, 3")
+            for k in range(3):
+                value = self.load(here, 9 + k)
+                for j in range(3):
+                    value = self.operation("fma", self.load(here, 3 * k + j), c[j], value)
+                self.store(value, to, self.let(f"add i64 {at}, {k}"))
+
+    def _any_less(self, a: str, b: str) -> str:
+        less = self.operation("less", a, b)
+        bits = self.let(f"bitcast {self.B} {less} to i{self.width}") if self.width > 1 else less
+        return self.let(f"icmp ne i{self.width} {bits}, 0")
+
+    def _better(self, d: str, number: str, best: list[str]) -> list[str]:
+        """The lesser distance and its number."""
+        less = self.operation("less", d, best[0])
+        cut = number if self.kind.bits == 64 else self.let(f"trunc i64 {number} to i32")
+        one = self.let(f"insertelement {self.I} poison, i{self.kind.bits} {cut}, i32 0")
+        all_lanes = self.let(f"shufflevector {self.I} {one}, {self.I} poison, <{self.width} x i32> zeroinitializer")
+        chosen = self.let(f"select {self.B} {less}, {self.I} {all_lanes}, {self.I} {best[1]}")
+        return [self.let(f"select {self.B} {less}, {self.V} {d}, {self.V} {best[0]}"), chosen]
+
+    def _carried(self, best: Sequence[str]) -> list[tuple[str, str]]:
+        return [(self.V, best[0]), (self.I, best[1])]
+
+    def _apart(self, a: list[str], b: list[str], radii: str) -> str:
+        """|a − b| − radii."""
+        y = [self.operation("subtract", p, q) for p, q in zip(a, b, strict=True)]
+        size = self.operation("multiply", y[0], y[0])
+        for t in y[1:]:
+            size = self.operation("fma", t, t, size)
+        return self.operation("subtract", self.operation("sqrt", size), self.wide(radii))
+
+    def _pairs(self, pairs: str, count: str, best: Sequence[str]) -> list[str]:
+        with self.repeat("0", count, carried=self._carried(best)) as (p, now):
+            twice = self.let(f"shl i64 {p}, 1")
+            a, b = (
+                self.let(f"load i64, ptr {self.let(f'getelementptr i64, ptr {pairs}, i64 {index}')}")
+                for index in (twice, self.let(f"add i64 {twice}, 1"))
+            )
+            radii = self.let(
+                f"fadd {self.E} {self.number_at(self.groups, GROUP, a, 4)}, {self.number_at(self.groups, GROUP, b, 4)}"
+            )
+            place = self.let(f"add i64 {self.group_count}, {p}")
+            d = self._less_grown(
+                self._apart(self.point(self.at_groups, a), self.point(self.at_groups, b), radii), place
+            )
+            with self.when(self._any_less(d, now[0]), self._carried(now)) as inner:
+                ends = [self.whole_at(self.groups, GROUP, g, 5 + k) for g in (a, b) for k in range(2)]
+                with self.repeat(ends[0], ends[1], carried=self._carried(inner)) as (i, outer):
+                    first, r = self.point(self.at_balls, i), self.number_at(self.balls, BALL, i, 4)
+                    number = self.let(f"mul i64 {i}, {self.total}")
+                    with self.repeat(ends[2], ends[3], carried=self._carried(outer)) as (j, least):
+                        both = self.let(f"fadd {self.E} {r}, {self.number_at(self.balls, BALL, j, 4)}")
+                        apart = self._apart(first, self.point(self.at_balls, j), both)
+                        apart = self._less_grown(apart, place)
+                        least[:] = self._better(apart, self.let(f"add i64 {number}, {j}"), least)
+                    outer[:] = least
+                inner[:] = outer
+            now[:] = inner
+        return now
+
+    def _obstacles(self, k: int, rows: str, count: str, groups: str, number: str, best: Sequence[str]) -> list[str]:
+        columns = self.of.solids[k][0]
+        with self.repeat("0", count, carried=self._carried(best)) as (o, now):
+            for j in range(columns):
+                self.store(self.wide(self.number_at(rows, columns, o, j)), self.row, j)
+            first = self.let(f"mul i64 {self.let(f'add i64 {number}, {o}')}, {self.total}")
+            with self.repeat("0", groups, carried=self._carried(now)) as (g, outer):
+                d = self._solid(k, columns, self.at_groups, g, self.number_at(self.groups, GROUP, g, 4))
+                d = self._less_grown(d, g)
+                with self.when(self._any_less(d, outer[0]), self._carried(outer)) as inner:
+                    ends = [self.whole_at(self.groups, GROUP, g, 5 + e) for e in range(2)]
+                    with self.repeat(ends[0], ends[1], carried=self._carried(inner)) as (i, least):
+                        own = self._solid(k, columns, self.at_balls, i, self.number_at(self.balls, BALL, i, 4))
+                        own = self._less_grown(own, g)
+                        least[:] = self._better(own, self.let(f"add i64 {first}, {i}"), least)
+                    inner[:] = least
+                outer[:] = inner
+            now[:] = outer
+        return now
+
+    def _less_grown(self, d: str, place: str) -> str:
+        return self.operation("subtract", d, self.load(self.grow, place)) if self.grows else d
+
+    def _solid(self, k: int, columns: int, centers: str, row: str, radius: str) -> str:
+        for j, value in enumerate(self.point(centers, row)):
+            self.store(value, self.row, columns + j)
+        self.do(f"call void @solid_{k}(ptr {self.row}, ptr {self.result})")
+        return self.operation("subtract", self.load(self.result, 0), self.wide(radius))
