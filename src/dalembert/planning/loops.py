@@ -79,6 +79,9 @@ def below(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Mask:
 def hits(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
     """The lanes that touch themselves or the world, as bits; at the first that does, or with `everyone` of all."""
     found = 0
+    unfolded = work[FLAGS:]
+    for c in range(h[COARSE]):
+        unfolded[c] = 0.0
     boxes = data[h[BOXES_AT] :]
     cylinders = data[h[CYLINDERS_AT] :]
     planes = data[h[PLANES_AT] :]
@@ -90,7 +93,7 @@ def hits(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
         y = placed(pose, s, 1)
         z = placed(pose, s, 2)
         r = s[3]
-        center = work[CENTERS + 3 * W * c :]
+        center = work[h[CENTERS] + 3 * W * c :]
         store(center, 0, x)
         store(center, W, y)
         store(center, 2 * W, z)
@@ -126,12 +129,12 @@ def hits(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
                     near[count] = 4 * k
                     count += 1
             if count > 0:
+                unfold(h, data, work, c)
                 for f in range(link[1], link[2]):
-                    t = data[h[FINE_AT] + 4 * f :]
-                    fx = placed(pose, t, 0)
-                    fy = placed(pose, t, 1)
-                    fz = placed(pose, t, 2)
-                    fr = t[3]
+                    fx = load(work, h[FINES] + 3 * W * f)
+                    fy = load(work, h[FINES] + 3 * W * f + W)
+                    fz = load(work, h[FINES] + 3 * W * f + 2 * W)
+                    fr = data[h[FINE_AT] + 4 * f + 3]
                     for i in range(last_box):
                         found = found | bits(in_box(fx, fy, fz, fr, boxes[near[i] :]))
                     for i in range(last_box, last_cylinder):
@@ -143,45 +146,60 @@ def hits(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
     for p in range(h[PAIRS]):
         i = h[h[PAIRS_AT] + 2 * p]
         j = h[h[PAIRS_AT] + 2 * p + 1]
-        one = work[CENTERS + 3 * W * i :]
-        two = work[CENTERS + 3 * W * j :]
-        dx = load(one, 0) - load(two, 0)
-        dy = load(one, W) - load(two, W)
-        dz = load(one, 2 * W) - load(two, 2 * W)
         r = data[h[COARSE_AT] + 4 * i + 3] + data[h[COARSE_AT] + 4 * j + 3]
-        if bits(fma(dx, dx, fma(dy, dy, dz * dz)) < r * r) != 0:
-            found = found | meets(h, data, work, i, j)
+        if touching(work[h[CENTERS] + 3 * W * i :], work[h[CENTERS] + 3 * W * j :], r) != 0:
+            found = found | meets(h, data, work, near, i, j)
             if found != 0 and (not everyone or found == FULL):
                 return found
     return found
 
 
-def meets(h: Ints, data: Reals, work: Reals, i: Int, j: Int) -> Int:
-    """The lanes in which fine spheres of the coarse ones i and j touch."""
-    found = 0
+def unfold(h: Ints, data: Reals, work: Reals, c: Int) -> None:
+    """Place the fine spheres of a coarse one, once for these states."""
+    done = work[FLAGS + c :]
+    if done[0] == 0.0:
+        done[0] = 1.0
+        link = h[h[LINKS_AT] + 3 * c :]
+        pose = work[POSES + 12 * W * link[0] :]
+        for f in range(link[1], link[2]):
+            t = data[h[FINE_AT] + 4 * f :]
+            center = work[h[FINES] + 3 * W * f :]
+            store(center, 0, placed(pose, t, 0))
+            store(center, W, placed(pose, t, 1))
+            store(center, 2 * W, placed(pose, t, 2))
+
+
+def touching(a: Reals, b: Reals, r: Real) -> Int:
+    """The lanes in which centers are nearer than r."""
+    dx = load(a, 0) - load(b, 0)
+    dy = load(a, W) - load(b, W)
+    dz = load(a, 2 * W) - load(b, 2 * W)
+    return bits(fma(dx, dx, fma(dy, dy, dz * dz)) < r * r)
+
+
+def meets(h: Ints, data: Reals, work: Reals, near: Ints, i: Int, j: Int) -> Int:
+    """The lanes in which fine spheres of the coarse ones i and j touch; looked at are those that reach into the other
+    coarse one."""
+    unfold(h, data, work, i)
+    unfold(h, data, work, j)
     a = h[h[LINKS_AT] + 3 * i :]
     b = h[h[LINKS_AT] + 3 * j :]
-    other = work[CENTERS + 3 * W * j :]
-    around = data[h[COARSE_AT] + 4 * j + 3]
-    for k in range(a[1], a[2]):
-        s = data[h[FINE_AT] + 4 * k :]
-        pose = work[POSES + 12 * W * a[0] :]
-        x = placed(pose, s, 0)
-        y = placed(pose, s, 1)
-        z = placed(pose, s, 2)
-        dx = x - load(other, 0)
-        dy = y - load(other, W)
-        dz = z - load(other, 2 * W)
-        r = s[3] + around
-        if bits(fma(dx, dx, fma(dy, dy, dz * dz)) < r * r) != 0:
-            for l in range(b[1], b[2]):
-                t = data[h[FINE_AT] + 4 * l :]
-                carrier = work[POSES + 12 * W * b[0] :]
-                dx = x - placed(carrier, t, 0)
-                dy = y - placed(carrier, t, 1)
-                dz = z - placed(carrier, t, 2)
-                r = s[3] + t[3]
-                found = found | bits(fma(dx, dx, fma(dy, dy, dz * dz)) < r * r)
+    radius = data[h[FINE_AT] + 3 :]
+    centers = work[h[FINES] :]
+    found = 0
+    count = 0
+    for l in range(b[1], b[2]):
+        around = radius[4 * l] + data[h[COARSE_AT] + 4 * i + 3]
+        if touching(centers[3 * W * l :], work[h[CENTERS] + 3 * W * i :], around) != 0:
+            near[count] = l
+            count += 1
+    if count > 0:
+        for k in range(a[1], a[2]):
+            around = radius[4 * k] + data[h[COARSE_AT] + 4 * j + 3]
+            if touching(centers[3 * W * k :], work[h[CENTERS] + 3 * W * j :], around) != 0:
+                for l in range(count):
+                    reach = radius[4 * k] + radius[4 * near[l]]
+                    found = found | touching(centers[3 * W * k :], centers[3 * W * near[l] :], reach)
     return found
 
 
@@ -270,7 +288,7 @@ def connect(
     new = work[STATES + N :]
     d = work[STATES + 2 * N :]
     other = work[STATES + 3 * N :]
-    scratch = work[STATES + 4 * N :]
+    scratch = work[SCRATCH:]
     t = 1
     while info[ITERATIONS] < info[MOST]:
         info[ITERATIONS] += 1
@@ -351,7 +369,7 @@ def trace(trees: Reals, parents: Ints, path: Reals, info: Ints) -> Int:
 
 
 def straight(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, a: Reals, b: Reals) -> Truth:
-    d = work[STATES + 5 * N :]
+    d = work[STATES + 4 * N :]
     length = between(a, b, d)
     return free(h, data, work, near, a, d, length, set[FINER])
 
@@ -382,8 +400,8 @@ def smooth(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, path: Real
         for j in range(N):
             path[(2 * k + 1) * N + j] = 0.5 * (path[2 * k * N + j] + path[(2 * k + 2) * N + j])
     moved = 0
-    middle = work[STATES + 6 * N :]
-    d = work[STATES + 5 * N :]
+    middle = work[STATES + 5 * N :]
+    d = work[STATES + 4 * N :]
     k = 2
     while k < 2 * size - 2:
         a = path[(k - 1) * N :]
@@ -483,7 +501,7 @@ def judge_edges(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, q: Re
 
 
 FUNCTIONS = (
-    *(placed, in_box, near_boxes, in_cylinder, near_cylinders, below, hits, meets, free, between, add, node, nearest),
+    *(placed, in_box, near_boxes, in_cylinder, near_cylinders, below, unfold, touching, hits, meets, free, between, add, node, nearest),
     *(sample, copy, connect, trace, straight, shortcut, smooth, simplify, plan, judge, judge_edges),
 )
 EXPORTED = ("plan", "judge", "judge_edges")

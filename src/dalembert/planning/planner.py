@@ -26,15 +26,17 @@ Array = NDArray[Any]
 
 HEADER = (
     *("COARSE", "MOVING", "PAIRS", "BOXES", "CYLINDERS", "PLANES", "COARSE_AT", "FINE_AT", "BOXES_AT"),
-    *("CYLINDERS_AT", "PLANES_AT", "LINKS_AT", "PAIRS_AT", "LIMITS_AT", "SAMPLES_AT"),
+    *("CYLINDERS_AT", "PLANES_AT", "LINKS_AT", "PAIRS_AT", "LIMITS_AT", "SAMPLES_AT", "CENTERS", "FINES"),
 )
 SETTINGS = ("RANGE", "FINER", "RADIUS", "ALPHA", "LEAST", "RATIO", "CHANGE")
 INFO = (
     *("STATUS", "SIZE", "RAW", "ITERATIONS", "MOST", "ROOM", "LONGEST", "ROUNDS", "GOALS", "SKIPPED"),
     *("SIZES", "_", "MET", "_"),
 )
+SIZES, SKIPPED = INFO.index("SIZES"), INFO.index("SKIPPED")
 FAR = 1e15
-SCRATCH = 128
+LONGEST = 4096  # states of a path
+LINE = 64  # bytes of a cache line
 HOW = Emission("poses", longest=3_000)
 
 
@@ -94,7 +96,8 @@ class Machine:
             "FULL": (1 << W) - 1,
             "POSES": n * W,
             "STATES": states,
-            "CENTERS": states + 7 * n + SCRATCH,
+            "SCRATCH": states + -(-6 * n // W) * W,
+            "FLAGS": states + -(-6 * n // W) * W + W,
             "FAR": FAR,
             "ULP": 2.0**-24,
         }
@@ -175,6 +178,7 @@ class Planner:
         boxes, cylinders = _solids(arrays), arrays.cylinders
         tables = [np.array(coarse), np.array(fine), _by_lanes(boxes, W), _by_lanes(cylinders, W)]
         tables += [arrays.half_spaces.ravel(), np.concatenate((self.lower, self.upper - self.lower))]
+        tables = [np.concatenate((t, np.zeros(-len(t) % W))) for t in tables]
         at = np.concatenate(([0], np.cumsum([len(t) for t in tables])))
         n = self.model.n
         rng = np.random.Generator(np.random.Philox(seed))
@@ -185,11 +189,14 @@ class Planner:
         header |= {"COARSE": len(coarse) // 4, "MOVING": moving, "PAIRS": len(pairs) // 2, "PLANES": len(arrays.half_spaces)}
         header |= {"BOXES": -(-len(boxes) // W), "CYLINDERS": -(-len(cylinders) // W)}
         header |= {"LINKS_AT": first, "PAIRS_AT": first + len(links), "SAMPLES_AT": first + len(links) + len(pairs)}
+        header["CENTERS"] = int(self.machine.numbers["FLAGS"]) + -(-len(coarse) // (4 * W)) * W
+        header["FINES"] = header["CENTERS"] + 3 * W * (len(coarse) // 4)
         h = np.array([header[name] for name in HEADER] + links + pairs + samples, np.int64)
         obstacles = len(boxes) + len(cylinders) + len(arrays.half_spaces)
-        data = np.concatenate([*tables, np.zeros(W)]).astype(self.dtype)
-        work = np.zeros(int(self.machine.numbers["CENTERS"]) + 3 * W * (len(coarse) // 4) + 16 * W, self.dtype)
-        return Scene(self, h, data, work, np.zeros(obstacles + 1, np.int64))
+        data = _aligned(int(at[-1]), self.dtype)
+        data[:] = np.concatenate(tables)
+        work = _aligned(header["FINES"] + 3 * W * (len(fine) // 4), self.dtype)
+        return Scene(self, h, data, work, np.zeros(max(obstacles, len(fine) // 4) + 1, np.int64))
 
 
 def _solids(arrays: Any) -> Array:
@@ -231,16 +238,27 @@ class Found:
     raw: int
 
 
+def _aligned(count: int, dtype: np.dtype[Any]) -> Array:
+    """Room for so many numbers, at an address that vectors like."""
+    raw = np.zeros(count * dtype.itemsize + LINE, np.uint8)
+    skip = -raw.ctypes.data % LINE
+    return raw[skip : skip + count * dtype.itemsize].view(dtype)
+
+
+def _at(a: Array) -> ctypes.c_void_p:
+    return ctypes.c_void_p(a.ctypes.data)
+
+
 class Scene:
     """A planner in a world: what the loops are called with. Not for two threads at once."""
 
     def __init__(self, planner: Planner, h: Array, data: Array, work: Array, near: Array) -> None:
         self.planner, self.h, self.data, self.work, self.near = planner, h, data, work, near
-        self._fixed = tuple(ctypes.c_void_p(a.ctypes.data) for a in (h, data, work, near))
-        self._room: dict[tuple[int, int], tuple[Any, ...]] = {}
+        self._fixed = tuple(map(_at, (h, data, work, near)))
+        self._room: dict[tuple[Settings, int], tuple[Any, ...]] = {}
 
     def _call(self, name: str, *arrays: Any) -> None:
-        given = (ctypes.c_void_p(a.ctypes.data) if isinstance(a, np.ndarray) else ctypes.c_int64(a) for a in arrays)
+        given = (_at(a) if isinstance(a, np.ndarray) else ctypes.c_int64(a) for a in arrays)
         self.planner.machine.functions[name](*self._fixed, *given)
 
     def hits(self, q: Array) -> NDArray[np.bool_]:
@@ -262,26 +280,22 @@ class Scene:
         """A path from the start (n,) to one of the goals (G, n), by one call of the machine code."""
         planner = self.planner
         n, W, dtype = planner.model.n, planner.machine.width, planner.dtype
+        goals = goals.reshape(-1, n)
         room = -(-max(settings.nodes, len(goals) + 1) // W) * W
-        longest = 4096
-        key = (room, longest)
+        key = (settings, len(goals))
         if key not in self._room:
-            trees, radii = np.empty(2 * room * n, dtype), np.empty(2 * room, dtype)
-            self._room[key] = (trees, radii, np.empty(2 * room, np.int64), np.empty(longest * n, dtype))
-        trees, radii, parents, path = self._room[key]
-        ends = np.concatenate((np.atleast_2d(start), np.atleast_2d(goals))).astype(dtype)
-        info = np.zeros(len(INFO), np.int64)
-        for name, value in (
-            ("MOST", settings.iterations),
-            ("ROOM", room),
-            ("LONGEST", longest),
-            ("ROUNDS", settings.rounds),
-            ("GOALS", len(ends) - 1),
-            ("SKIPPED", skip),
-        ):
-            info[INFO.index(name)] = value
-        self._call("plan", np.array(settings.numbers(), dtype), ends, trees, radii, parents, path, info)
-        status, size, raw, iterations = (int(x) for x in info[:4])
-        at = INFO.index("SIZES")
-        found = path[: max(size, 0) * n].reshape(-1, n).astype(float) if status == 1 else np.zeros((0, n))
-        return Found(status, found, iterations, int(info[at] + info[at + 1]), raw)
+            trees, radii = _aligned(2 * room * n, dtype), np.empty(2 * room, dtype)
+            ends, path = np.empty((1 + len(goals), n), dtype), np.empty((LONGEST, n), dtype)
+            info = np.zeros(len(INFO), np.int64)
+            given = (np.array(settings.numbers(), dtype), ends, trees, radii, np.empty(2 * room, np.int64), path, info)
+            fixed = dict(MOST=settings.iterations, ROOM=room, LONGEST=LONGEST, ROUNDS=settings.rounds, GOALS=len(goals))
+            fresh = np.array([fixed.get(name, 0) for name in INFO], np.int64)
+            self._room = {key: (ends, path, info, fresh, given, [*self._fixed, *map(_at, given)])}  # the latest alone
+        ends, path, info, fresh, _, pointers = self._room[key]
+        ends[0], ends[1:] = start, goals
+        info[:] = fresh
+        info[SKIPPED] = skip
+        planner.machine.functions["plan"](*pointers)
+        status, size, raw, iterations = info[:4].tolist()
+        found = path[: size if status == 1 else 0].astype(float)
+        return Found(status, found, iterations, int(info[SIZES] + info[SIZES + 1]), raw)
