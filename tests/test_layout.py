@@ -25,6 +25,7 @@ LAYERS = (
     ("robot", "robots", "loading", "poses", "flows"),
     ("lagrange", "constrained", "actuation"),
     ("trajectories", "simulation", "control"),
+    ("planning",),
     ("identification", "firmware"),
     ("trust",),
     ("draw",),

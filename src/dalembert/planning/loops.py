@@ -143,10 +143,11 @@ def hits(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
                         found = found | bits(below(fx, fy, fz, fr, planes[near[i] :]))
                     if found != 0 and (not everyone or found == FULL):
                         return found
+    less = data[h[LIMITS_AT] + 2 * N]  # of two radii: both were grown by the clearance that is asked for
     for p in range(h[PAIRS]):
         i = h[h[PAIRS_AT] + 2 * p]
         j = h[h[PAIRS_AT] + 2 * p + 1]
-        r = data[h[COARSE_AT] + 4 * i + 3] + data[h[COARSE_AT] + 4 * j + 3]
+        r = data[h[COARSE_AT] + 4 * i + 3] + data[h[COARSE_AT] + 4 * j + 3] - less
         if touching(work[h[CENTERS] + 3 * W * i :], work[h[CENTERS] + 3 * W * j :], r) != 0:
             found = found | meets(h, data, work, near, i, j)
             if found != 0 and (not everyone or found == FULL):
@@ -186,19 +187,20 @@ def meets(h: Ints, data: Reals, work: Reals, near: Ints, i: Int, j: Int) -> Int:
     b = h[h[LINKS_AT] + 3 * j :]
     radius = data[h[FINE_AT] + 3 :]
     centers = work[h[FINES] :]
+    less = data[h[LIMITS_AT] + 2 * N]
     found = 0
     count = 0
     for l in range(b[1], b[2]):
-        around = radius[4 * l] + data[h[COARSE_AT] + 4 * i + 3]
+        around = radius[4 * l] + data[h[COARSE_AT] + 4 * i + 3] - less
         if touching(centers[3 * W * l :], work[h[CENTERS] + 3 * W * i :], around) != 0:
             near[count] = l
             count += 1
     if count > 0:
         for k in range(a[1], a[2]):
-            around = radius[4 * k] + data[h[COARSE_AT] + 4 * j + 3]
+            around = radius[4 * k] + data[h[COARSE_AT] + 4 * j + 3] - less
             if touching(centers[3 * W * k :], work[h[CENTERS] + 3 * W * j :], around) != 0:
                 for l in range(count):
-                    reach = radius[4 * k] + radius[4 * near[l]]
+                    reach = radius[4 * k] + radius[4 * near[l]] - less
                     found = found | touching(centers[3 * W * k :], centers[3 * W * near[l] :], reach)
     return found
 

@@ -6,6 +6,7 @@ import ctypes
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,8 @@ class Settings:
         return [self.step, self.resolution, self.radius, self.shrink, self.least_radius, self.balance, self.change]
 
 
-def alphas(n: int) -> list[int]:
+@lru_cache
+def alphas(n: int) -> tuple[int, ...]:
     """Steps of an additive sequence in n dimensions, as parts of 2⁶⁴: powers of 1/φ, φⁿ⁺¹ = φ + 1 (Roberts 2018)."""
     from fractions import Fraction
 
@@ -70,7 +72,7 @@ def alphas(n: int) -> list[int]:
     for _ in range(40):  # Newton, in numbers of 160 bits
         x = x - (x ** (n + 1) - x - 1) / ((n + 1) * x**n - 1)
         x = Fraction(round(x * 2**160), 2**160)
-    return [_signed(int(x ** -(j + 1) * 2**64)) for j in range(n)]
+    return tuple(_signed(int(x ** -(j + 1) * 2**64)) for j in range(n))
 
 
 def _signed(x: int) -> int:
@@ -170,14 +172,19 @@ class Planner:
         flat = [x for row in small for x in row]
         return big.ravel().tolist(), flat, links, pairs, int((coarse.body >= 0).sum())
 
-    def scene(self, around: World, seed: int = 0) -> Scene:
-        """The robot and a world as the arrays that the loops take."""
+    def scene(self, around: World, seed: int = 0, clear: float = 0.0, limits: tuple[Array, Array] | None = None) -> Scene:
+        """The robot and a world as the arrays that the loops take: nearer than `clear` [m] counts as touching, samples
+        lie within `limits` (the joints' own)."""
         W = self.machine.width
         coarse, fine, links, pairs, moving = self._body_tables
         arrays = around.arrays()
         boxes, cylinders = _solids(arrays), arrays.cylinders
-        tables = [np.array(coarse), np.array(fine), _by_lanes(boxes, W), _by_lanes(cylinders, W)]
-        tables += [arrays.half_spaces.ravel(), np.concatenate((self.lower, self.upper - self.lower))]
+        lower, upper = (self.lower, self.upper) if limits is None else limits
+        big, small = np.array(coarse), np.array(fine)
+        big[3::4] += clear
+        small[3::4] += clear
+        tables = [big, small, _by_lanes(boxes, W), _by_lanes(cylinders, W)]
+        tables += [arrays.half_spaces.ravel(), np.concatenate((lower, upper - lower, [clear]))]
         tables = [np.concatenate((t, np.zeros(-len(t) % W))) for t in tables]
         at = np.concatenate(([0], np.cumsum([len(t) for t in tables])))
         n = self.model.n
