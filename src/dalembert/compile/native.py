@@ -453,10 +453,10 @@ class _Function(Lines):
 
     def call_lowest(self, x: Value) -> Value:
         """Which bit is the lowest that is set, of a number that is not zero."""
-        return Value("Int", self.let(f"call i64 @llvm.cttz.i64(i64 {x.text}, i1 true)"))
+        return Value("Int", self.let(f"call i64 @llvm.cttz.i64(i64 {self.typed(x, 'Int').text}, i1 true)"))
 
     def call_count(self, x: Value) -> Value:
-        return Value("Int", self.let(f"call i64 @llvm.ctpop.i64(i64 {x.text})"))
+        return Value("Int", self.let(f"call i64 @llvm.ctpop.i64(i64 {self.typed(x, 'Int').text})"))
 
     def call_real(self, x: Value) -> Value:
         return Value("Real", self.let(f"sitofp i64 {self.typed(x, 'Int').text} to {self.m.llvm['Real']}"))

@@ -111,14 +111,15 @@ def plan(
     settings = Settings(step=number("step", step, above=0.0), iterations=count("iterations", iterations, 1))
     of = _carrying(robot, spheres, attached, frame)
     q0 = _inside(robot, array("start", start, (robot.n,), unit="rad or m"), "the start")
-    goals = _goals(robot, goal, frame, seed)
+    asked = _goals(robot, goal, frame, seed)
     fixed = _held(robot, held)
-    goals = _without(goals, q0, fixed, robot)
+    goals = _without(asked, q0, fixed, robot)
+    if (np.abs(goals - q0) <= BEYOND).all(axis=1).any():
+        raise InputError("the arm is at the goal already: start and goal are the same joint positions")
     _need_clear(of, q0[None], around, margin, "the start")
     kept = _need_clear(of, goals, around, margin, "the goal")
     found, corners, proof = _search(robot, of, q0, goals[kept], around, margin, seed, settings, fixed)
-    reached = int(kept[np.abs(goals[kept] - corners[-1]).max(axis=1).argmin()])
-    corners[-1] = goals[reached]
+    reached = int(np.nanargmin(np.abs(asked - corners[-1]).max(axis=1)))
     motion = None
     if switch("timed", timed):
         smooth, proof = _rounded(robot, of, corners, around, margin, proof)
@@ -210,11 +211,12 @@ def _goals(robot: Robot, goal: ArrayLike, frame: str | None, seed: int) -> Array
 
 
 def _some_inside(robot: Robot, rows: Array) -> Array:
+    """The rows, NaN where they are not within the limits."""
     lower, upper = robot.limits.lower, robot.limits.upper
     good = (np.maximum(rows - upper, lower - rows) <= BEYOND).all(axis=1)
     if not good.any():
         raise InputError(f"none of the {len(rows)} goals is within the joint limits")
-    return np.clip(rows, lower, upper)
+    return np.where(good[:, None], np.clip(rows, lower, upper), np.nan)
 
 
 def _held(robot: Robot, held: Sequence[str]) -> NDArray[np.int64]:
@@ -226,7 +228,8 @@ def _held(robot: Robot, held: Sequence[str]) -> NDArray[np.int64]:
 
 
 def _without(goals: Array, q0: Array, fixed: NDArray[np.int64], robot: Robot) -> Array:
-    """The goals in which the joints that are held are where they are."""
+    """The goals within the limits in which the joints that are held are where they are."""
+    goals = goals[np.isfinite(goals).all(axis=1)]
     off = np.abs(goals[:, fixed] - q0[fixed])
     same = (off <= SAME).all(axis=1) if len(fixed) else np.ones(len(goals), bool)
     if not same.any():
@@ -288,8 +291,7 @@ def _search(
         open_ = ~scene.hits(goals)
         found = scene.search(q0, goals[open_ if open_.any() else slice(None)], replace(settings, resolution=32.0 * finer))
         if found.status == 1:
-            corners = found.path.copy()
-            corners[0] = q0
+            corners = _corners(found.path, q0, goals)
             proof = certify_path(of, corners, world, clear=clear)
             best = (found, corners, proof)
             if proof:
@@ -308,6 +310,16 @@ def _search(
         k = int(np.flatnonzero(~proof.free)[0])
         raise InputError(f"a path was found, but between its samples it touches something, {proof.contact(k)}: give clear=")
     return best
+
+
+def _corners(path: Array, q0: Array, goals: Array) -> Array:
+    """The corners of a path found in float32, between the exact ends; none twice."""
+    path = path.copy()
+    path[0], path[-1] = q0, goals[np.abs(goals - path[-1]).max(axis=1).argmin()]
+    moves = np.abs(np.diff(path, axis=0)).max(axis=1) > SAME
+    inner = path[1:-1][moves[:-1]]
+    near_end = np.abs(inner - path[-1]).max(axis=1, initial=0.0) > SAME
+    return np.concatenate((path[:1], inner[near_end], path[-1:]))
 
 
 # -------------------------------------------------------------------------------------------------- rounded corners
