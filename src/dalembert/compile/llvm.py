@@ -163,7 +163,7 @@ def object_code(texts: Sequence[str], target: Target, optimize: bool = False) ->
             first.link_in(other)
         if optimize:
             llvm = _binding()
-            builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(2))
+            builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(1))
             builder.getModulePassManager().run(first, builder)
         code: bytes = machine.emit_object(first)
         return code

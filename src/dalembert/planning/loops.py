@@ -507,3 +507,5 @@ FUNCTIONS = (
     *(sample, copy, connect, trace, straight, shortcut, smooth, simplify, plan, judge, judge_edges),
 )
 EXPORTED = ("plan", "judge", "judge_edges")
+# Called from many places, and long: written once each.
+APART = ("hits", "meets", "unfold", "free", "straight", "nearest", "connect", "shortcut", "smooth")

@@ -132,7 +132,7 @@ class Machine:
                 body(program, [0], W, kind, "poses", HOW),
                 constants(program, W, kind, "poses_constants"),
                 sin_cos_function(W, kind),
-                Module(W, kind, self.numbers, external).text(loops.FUNCTIONS, loops.EXPORTED),
+                Module(W, kind, self.numbers, external).text(loops.FUNCTIONS, loops.EXPORTED, loops.APART),
             ]
         )
 
