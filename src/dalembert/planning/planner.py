@@ -154,6 +154,17 @@ class Planner:
         self.machine = Machine(model, tuple(sorted(bodies, key=lambda b: (b < 0, b))), self.kind)
         self._local = threading.local()
 
+    def room(self, nodes: int) -> tuple[Array, Array, Array, Array]:
+        """Room for two trees of so many nodes and for a path, each thread's own, used again by every search: what lies
+        there is written before it is read."""
+        kept: dict[int, tuple[Array, Array, Array, Array]] = self._local.__dict__
+        if nodes not in kept:
+            trees, n = _aligned(2 * nodes * self.model.n, self.dtype), self.model.n
+            rest = np.empty(2 * nodes, self.dtype), np.empty(2 * nodes, np.int64), np.empty((LONGEST, n), self.dtype)
+            kept.clear()
+            kept[nodes] = (trees, *rest)
+        return kept[nodes]
+
     @cached_property
     def _body_tables(self) -> tuple[list[float], list[float], list[int], list[int], int]:
         """Coarse and fine spheres, links and pairs, those on the base last."""
@@ -291,13 +302,12 @@ class Scene:
         room = -(-max(settings.nodes, len(goals) + 1) // W) * W
         key = (settings, len(goals))
         if key not in self._room:
-            trees, radii = _aligned(2 * room * n, dtype), np.empty(2 * room, dtype)
-            ends, path = np.empty((1 + len(goals), n), dtype), np.empty((LONGEST, n), dtype)
-            info = np.zeros(len(INFO), np.int64)
-            given = (np.array(settings.numbers(), dtype), ends, trees, radii, np.empty(2 * room, np.int64), path, info)
+            trees, radii, parents, path = planner.room(room)
+            ends, info = np.empty((1 + len(goals), n), dtype), np.zeros(len(INFO), np.int64)
+            given = (np.array(settings.numbers(), dtype), ends, trees, radii, parents, path, info)
             fixed = dict(MOST=settings.iterations, ROOM=room, LONGEST=LONGEST, ROUNDS=settings.rounds, GOALS=len(goals))
             fresh = np.array([fixed.get(name, 0) for name in INFO], np.int64)
-            self._room = {key: (ends, path, info, fresh, given, [*self._fixed, *map(_at, given)])}  # the latest alone
+            self._room[key] = (ends, path, info, fresh, given, [*self._fixed, *map(_at, given)])
         ends, path, info, fresh, _, pointers = self._room[key]
         ends[0], ends[1:] = start, goals
         info[:] = fresh
