@@ -129,12 +129,17 @@ def hits(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
                     near[count] = 4 * k
                     count += 1
             if count > 0:
-                unfold(h, data, work, c)
+                unfolded[c] = 1.0
                 for f in range(link[1], link[2]):
-                    fx = load(work, h[FINES] + 3 * W * f)
-                    fy = load(work, h[FINES] + 3 * W * f + W)
-                    fz = load(work, h[FINES] + 3 * W * f + 2 * W)
-                    fr = data[h[FINE_AT] + 4 * f + 3]
+                    t = data[h[FINE_AT] + 4 * f :]
+                    center = work[h[FINES] + 3 * W * f :]
+                    fx = placed(pose, t, 0)
+                    fy = placed(pose, t, 1)
+                    fz = placed(pose, t, 2)
+                    fr = t[3]
+                    store(center, 0, fx)
+                    store(center, W, fy)
+                    store(center, 2 * W, fz)
                     for i in range(last_box):
                         found = found | bits(in_box(fx, fy, fz, fr, boxes[near[i] :]))
                     for i in range(last_box, last_cylinder):

@@ -170,7 +170,7 @@ class Planner:
         """Coarse and fine spheres, links and pairs, those on the base last."""
         place = {body: k for k, body in enumerate(self.machine.carriers)}
         coarse, fine = self.spheres.coarse, self.spheres.fine
-        order = sorted(range(len(coarse)), key=lambda k: (coarse.body[k] < 0, k))
+        order = sorted(range(len(coarse)), key=lambda k: (coarse.body[k] < 0, -k))
         new = {old: k for k, old in enumerate(order)}
         links: list[int] = []
         small: list[list[float]] = []
