@@ -7,13 +7,25 @@ enclose    a robot's shapes → spheres around them
 motion     how far points move per unit of joint motion
 clearance  least distances, gradients, contacts, compiled
 edges      edges and paths certified between samples
+along      motions in time: when what touches, and whether nothing ever does
 pairs      links that never meet, or always touch
 of_robot   what `Robot` asks of all this
 """
 
+from dalembert.collision.along import ContactSpan
 from dalembert.collision.clearance import Collision, Contact, Distances
 from dalembert.collision.edges import EdgeCertificate
 from dalembert.collision.spheres import SphereModel, Spheres
 from dalembert.collision.world import World, WorldArrays
 
-__all__ = ["Collision", "Contact", "Distances", "EdgeCertificate", "SphereModel", "Spheres", "World", "WorldArrays"]
+__all__ = [
+    "Collision",
+    "Contact",
+    "ContactSpan",
+    "Distances",
+    "EdgeCertificate",
+    "SphereModel",
+    "Spheres",
+    "World",
+    "WorldArrays",
+]

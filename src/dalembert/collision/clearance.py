@@ -93,6 +93,7 @@ class Collision:
         self.groups = np.column_stack((frame[1], coarse.center, coarse.radius, *ends))
         self.pairs = rank[spheres.pairs]
         self.moving = int((coarse.body >= 0).sum())
+        self.frame_errors: dict[tuple[float, ...], Array] = {}  # in float32, by how far joints go
 
     def __repr__(self) -> str:
         s = self.spheres
@@ -284,6 +285,6 @@ def _normals(world: WorldArrays, obstacle: Indices, x: Array) -> Array:
         mine = (obstacle >= first) & (obstacle < first + len(table))
         if mine.any():
             rows = tuple(table[obstacle[mine] - first].T)
-            n[mine] = np.stack(np.broadcast_arrays(*SOLIDS[kind](rows, tuple(x[mine].T))[1]), -1)
+            n[mine] = np.stack(SOLIDS[kind](rows, tuple(x[mine].T))[1], -1)
         first += len(table)
     return n

@@ -8,8 +8,9 @@ cover), until all are: so every point of the shape is inside a sphere.
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -40,14 +41,17 @@ def enclose(
     model: Model,
     tolerance: float = TOLERANCE,
     package_dirs: Sequence[str | PathLike[str]] = (),
+    links: Container[str] | None = None,
 ) -> SphereModel:
-    """The spheres of a robot, from its collision shapes (from the visual ones, if it has no others). No sphere
-    reaches more than `tolerance` [m] beyond its shape, unless that shape is so large that it takes too many cells:
-    `overestimate` has what was reached. Shapes that are spheres stay as they are."""
+    """The spheres of a robot, or of some of its links, from its collision shapes (from the visual ones, if it has no
+    others). No sphere reaches more than `tolerance` [m] beyond its shape, unless that shape is so large that it takes
+    too many cells: `overestimate` has what was reached. Shapes that are spheres stay as they are."""
     wanted = number("tolerance", tolerance, "m", above=0.0)
     rows: dict[str, list[Array]] = {}
     over = 0.0
     for link, shape in shapes_of(description):
+        if links is not None and link not in links:
+            continue
         found, own = enclose_geometry(shape.geometry, wanted, _folder(description), package_dirs)
         pose = Pose.from_origin(shape.origin.xyz, shape.origin.rpy)
         R, p = np.array(pose.R, float), np.array(pose.p, float)
@@ -67,6 +71,17 @@ def shapes_of(description: Description) -> Iterator[tuple[str, Shape]]:
     for link in description.links:
         for shape in link.collisions if some else link.visuals:
             yield link.name, shape
+
+
+def files_of(description: Description, package_dirs: Sequence[str | PathLike[str]] = ()) -> list[str]:
+    """What the shapes are made of, as texts: themselves, and digests of the files of meshes."""
+    found = []
+    for link, shape in shapes_of(description):
+        found.append(f"{link} {shape.geometry!r} {shape.origin!r}")
+        if isinstance(shape.geometry, Mesh):
+            file = mesh.resolve(shape.geometry.filename, _folder(description), package_dirs)
+            found.append(hashlib.sha256(file.read_bytes()).hexdigest())
+    return found
 
 
 def _folder(description: Description) -> Path:

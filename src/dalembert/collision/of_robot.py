@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from os import PathLike
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import number
-from dalembert.collision import edges
+from dalembert.collision import along, edges
+from dalembert.collision.along import ContactSpan, Motion
 from dalembert.collision.clearance import Collision, Contact
 from dalembert.collision.edges import EdgeCertificate
-from dalembert.collision.enclose import TOLERANCE, enclose
+from dalembert.collision.enclose import TOLERANCE, enclose, files_of
 from dalembert.collision.pairs import settle_pairs
 from dalembert.collision.spheres import SphereModel
 from dalembert.collision.world import World, WorldArrays
+from dalembert.compile import cache
 from dalembert.describe.description import Description
 from dalembert.errors import InputError
 from dalembert.system import Jointed
 
 Array = NDArray[np.float64]
+FINER = 0.5  # of the tolerance: spheres that prove that links which few joints part never meet
 
 
 class Shaped(Jointed, Protocol):
     """A system of bodies and joints that knows its shapes."""
 
     description: Description
+
+
+class Sampled(Protocol):
+    """A run: times (N,) and positions (N, n)."""
+
+    @property
+    def t(self) -> Array: ...
+
+    @property
+    def q(self) -> Array: ...
 
 
 def collision(
@@ -53,10 +68,23 @@ def collision(
     within = TOLERANCE if tolerance is None else number("tolerance", tolerance, "m", above=0.0)
 
     def make() -> Collision:
-        found = enclose(robot.description, robot.model, within, package_dirs)
-        return Collision(robot.model, settle_pairs(robot.model, found))
+        name = cache.key(_version(), str(within), repr(robot.model), *files_of(robot.description, package_dirs))
+        kept = cache.load(name)
+        if kept is not None:
+            return Collision(robot.model, SphereModel.from_json(kept.decode()))
+        make = partial(enclose, robot.description, robot.model, package_dirs=package_dirs)
+        found = settle_pairs(robot.model, make(within), lambda links: make(FINER * within, links=links))
+        cache.store(name, found.to_json().encode())
+        return Collision(robot.model, found)
 
     return robot.once(("collision", within, tuple(map(str, package_dirs))), make)
+
+
+def _version() -> str:
+    """What makes spheres, as a digest of this folder's text."""
+    return cache.key(
+        "spheres", *(file.read_text(encoding="utf-8") for file in sorted(Path(__file__).parent.glob("*.py")))
+    )
 
 
 def clearance(robot: Shaped, q: ArrayLike, world: World | WorldArrays | None = None) -> Array:
@@ -99,3 +127,30 @@ def certify_path(
 ) -> EdgeCertificate:
     """The same of the straight edges between waypoints (K, n)."""
     return edges.certify_path(collision(robot), q, world, clear=clear, stray=stray, float32=float32)
+
+
+def certify_motion(
+    robot: Shaped, motion: Motion, world: World | WorldArrays | None = None, *, clear: float = 0.0, dt: float = 0.01
+) -> EdgeCertificate:
+    """Whether a trajectory of the joints is proved free of contact at all times, with `clear` [m] to spare; samples are
+    `dt` [s] apart, and what happens between them is bounded by its largest acceleration."""
+    return along.certify_motion(collision(robot), motion, world, clear=clear, dt=dt)
+
+
+def contact_spans(
+    robot: Shaped,
+    motion: Motion | Sampled,
+    world: World | WorldArrays | None = None,
+    *,
+    within: float = 0.0,
+    dt: float = 0.01,
+) -> list[ContactSpan]:
+    """When which links touch each other or an obstacle, or are nearer than `within` [m]: of a run, at its rows, or of a
+    trajectory, every `dt` [s]."""
+    if isinstance(motion, Motion):
+        t, q = along.sample_motion(motion, dt)
+    elif hasattr(motion, "t") and hasattr(motion, "q"):
+        t, q = motion.t, motion.q
+    else:
+        raise InputError(f"contacts are looked for along a run or a trajectory, not {type(motion).__name__}")
+    return along.find_spans(collision(robot), t, q, world, within)

@@ -3,6 +3,7 @@ state (sampled, and said so)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -18,12 +19,20 @@ Array = NDArray[np.float64]
 FIRST, SAMPLES = 1_000, 100_000  # random states: enough to see that a pair is sometimes apart, and to believe it is not
 ALWAYS = 0.99  # of the states: pairs that touch in so many are those of a wrist, or of shapes that overlap as drawn
 BOXES = 10_000  # for one pair, before it stays
+FEW = 3  # joints between two links for which finer spheres are tried
 CLEAR = 1e-3  # [m] what proves that a pair never meets
 
 
-def settle_pairs(model: Model, spheres: SphereModel, samples: int = SAMPLES, seed: int = 0) -> SphereModel:
+def settle_pairs(
+    model: Model,
+    spheres: SphereModel,
+    finer: Callable[[set[str]], SphereModel] | None = None,
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> SphereModel:
     """The same spheres without the pairs that never meet within the joints' limits, by proof, and without those that
-    touch in ALWAYS of the random states: these are listed in `sampled`."""
+    touch in ALWAYS of the random states: these are listed in `sampled`. `finer` gives other spheres around the same
+    links, by name, for the proof that links which few joints part never meet."""
     search = _Pairs(Collision(model, spheres))
     rng = np.random.default_rng(seed)
     keep, sampled = [], list(spheres.sampled)
@@ -37,7 +46,25 @@ def settle_pairs(model: Model, spheres: SphereModel, samples: int = SAMPLES, see
                 continue
         if (near <= CLEAR).any() or not search.never_meets(k):
             keep.append(k)
-    return replace(spheres, pairs=spheres.pairs[keep], sampled=tuple(sampled))
+    left = replace(spheres, pairs=spheres.pairs[keep], sampled=tuple(sampled))
+    close = [k for k in keep if (search.motion[k] > 0).sum() <= FEW]
+    names = {frozenset(spheres.coarse.link[g] for g in spheres.pairs[k]) for k in close}
+    if finer is None or not names:
+        return left
+    again = finer({name for pair in names for name in pair})
+    proof, link = _Pairs(Collision(model, again)), again.coarse.link
+    apart = [
+        (link[a], link[b])
+        for k, (a, b) in enumerate(again.pairs)
+        if frozenset((link[a], link[b])) in names and proof.never_meets(k)
+    ]
+    return left.without(*apart)
+
+
+def pair_distances(collision: Collision, q: Array) -> Array:
+    """(P, B): of every pair of links at states (B, n)."""
+    search = _Pairs(collision)
+    return np.array([search.distance(k, q) for k in range(len(collision.pairs))]).reshape(-1, len(q))
 
 
 def _range(c: Coordinate) -> tuple[float, float]:

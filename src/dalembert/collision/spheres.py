@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.arguments import array
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, UnknownNameError, unknown
 from dalembert.files import whole
 from dalembert.model import Model
 from dalembert.model.model import BASE
@@ -84,6 +84,10 @@ class SphereModel:
     # ------------------------------------------------------------------------------------------------------ files
     def save(self, path: str | Path) -> None:
         """Write it as JSON: for each link its body, the coarse spheres and their fine ones (x, y, z, radius)."""
+        whole(path, lambda file: file.write(self.to_json().encode()), InputError)
+
+    def to_json(self) -> str:
+        """What `save` writes."""
         links = []
         for k, name in enumerate(self.coarse.link):
             body = int(self.coarse.body[k])
@@ -95,7 +99,12 @@ class SphereModel:
             "pairs": self.pairs.tolist(),
             "sampled": [list(pair) for pair in self.sampled],
         }
-        whole(path, lambda file: file.write(json.dumps(text, indent=1).encode()), InputError)
+        return json.dumps(text, indent=1)
+
+    @staticmethod
+    def from_json(text: str) -> SphereModel:
+        """Of what `to_json` wrote."""
+        return _saved(json.loads(text))
 
     @staticmethod
     def load(path: str | Path, model: Model | None = None) -> SphereModel:
@@ -113,6 +122,8 @@ class SphereModel:
             raise InputError(f"{file}: there are no spheres in it: spheres = {{link = [[x, y, z, radius], …], …}}")
         try:
             return _saved(text) if isinstance(text["spheres"], list) else _given(text, model)
+        except UnknownNameError:
+            raise
         except (KeyError, TypeError, IndexError) as error:
             raise InputError(f"{file}: not as `save` writes it ({type(error).__name__}: {error})") from None
 

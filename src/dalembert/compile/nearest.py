@@ -42,8 +42,8 @@ class Nearest:
 
     x (B, n); balls (s, 5); groups (g, 7); pairs (p, 2) of groups; one table of rows for each kind of obstacle. The
     first distance is the least between balls of a pair of groups, the second the least between an obstacle and a ball
-    of the first `moving` groups; `limit` where none is less, with which = −1. Else which is i · s + j of the two balls, or
-    o · s + i of obstacle (the tables one after another) and ball. `grow` (B, g + p), if given, is taken off the
+    of the first `moving` groups; `limit` where none is less, with which = −1. Else which is i · s + j of the two balls,
+    or o · s + i of obstacle (the tables one after another) and ball. `grow` (B, g + p), if given, is taken off the
     distances of every group, and of every pair. Doubles, or float32 if x is."""
 
     place: Program

@@ -37,7 +37,7 @@ def on_the_floor():
 # ------------------------------------------------------------------------------------------------------ half spaces
 def test_without_a_floor_the_depth_is_told():
     """The motion that was delivered with "all limits hold" alone put the tool 0.22 m below the base."""
-    e = excite(arm("ur5e"), **QUICK)
+    e = excite(arm("ur5e"), avoid=False, **QUICK)
     c = e.certificate
     q = e.motion(np.random.default_rng(0).uniform(0, e.period, 4000))[0]
     for frame, lowest in zip(c.frames, c.lowest, strict=True):
@@ -233,3 +233,31 @@ def test_limits_of_zero_are_nobodys():
 def test_a_motion_that_begins_at_speed_says_so():
     e = excite(arm("planar-2r"), **LIMITS, harmonics=2, starts=1, seconds=1e6, at_rest=False)
     assert not e.at_rest and "WARNING: it begins at speed" in next(e.sentences())
+
+
+# ----------------------------------------------------------------------------------------------- obstacles and itself
+def test_by_default_the_floor_and_the_arm_itself_are_avoided():
+    """The motion that put the tool 0.22 m below the base is mended: coal finds its shapes above it, and apart."""
+    e = excite(arm("ur5e"), **QUICK)
+    told = " ".join(e.sentences())
+    assert "clear at all times, proved: links and floor keep 10 mm" in told and "below the base plane" not in told
+    q = e.motion(np.random.default_rng(2).uniform(0, e.period, 3000))[0]
+    assert e.robot.clearance(q, dl.World().floor(0.0)).min() >= 0.01 and not e.certificate.below
+    deep = excite(arm("ur5e"), avoid=False, **QUICK)
+    q = deep.motion(np.linspace(0, deep.period, 500))[0]
+    assert e.robot.clearance(q, dl.World().floor(0.0)).min() < -0.05
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"avoid": False, "clear": 0.1}, "leave it out, or avoid=False"),
+        ({"avoid": 3}, "avoid is a dl.World"),
+        ({"clear": -1.0}, "clear is -1.0"),
+        ({"avoid": dl.World().floor(2.0)}, "clear of itself and of floor"),
+        ({"start": (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)}, "at the start there is less than 0.01 m between wrist_2_link and"),
+    ],
+)
+def test_what_cannot_be_avoided_is_said(options, words):
+    with pytest.raises(InputError, match=words):
+        excite(arm("ur5e"), **QUICK, **options)

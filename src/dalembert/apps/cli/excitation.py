@@ -42,6 +42,9 @@ def excite(
     half_space: tuple[str, ...] = option(
         "Frames stay where n·p ≥ d, in the base frame [m]; all, or those named.", metavar="[FRAME:]nx,ny,nz,d"
     ),
+    clear: float | None = option("Links keep so far from each other and from obstacles [m]; 0.01.", type=Number(0)),
+    avoid: str | None = option("Obstacles, a TOML file; the floor if not given.", metavar="FILE"),
+    ignore_contacts: bool = option("Neither the floor nor the arm itself is avoided."),
     bandwidth: float | None = option("Of the drives [Hz]: no harmonic is faster.", type=POSITIVE),
     stiffness: str | None = vector("Of elastic joints [N m/rad]: harmonics stay below half the lowest mode."),
     gravity: str | None = vector("In the base frame [m/s²]; the robot's.", "x,y,z"),
@@ -60,12 +63,13 @@ def excite(
 ) -> None:
     """Find a periodic motion within an arm's limits that shows its parameters best, and certify the limits.
 
-    The file goes to the arm's controller; what it records goes to 'dalembert identify'. Collisions are not checked:
-    say with --floor and --half-space where the arm's frames must not go.
+    The file goes to the arm's controller; what it records goes to 'dalembert identify'. Links with shapes keep
+    clear of each other and of the base plane, or of --floor and what --avoid names; frames keep to --half-space.
 
     \b
     Example: dalembert excite ur5e --floor 0.1 --half-space tool0:1,0,0,-0.4 --from home -o motion.csv
     """
+    from dalembert.collision.world import World
     from dalembert.identification.excite.design import excite as find_excitation
     from dalembert.identification.excite.workspace import HalfSpace
 
@@ -89,6 +93,8 @@ def excite(
         for text in half_space
         for frame, (x, y, z, d) in _by_frame("half-space", text, 4, "nx, ny, nz and d of n·p ≥ d", arm)
     ]
+    if ignore_contacts:
+        output.refuse_idle("with --ignore-contacts nothing is avoided", "clear", "avoid")
     low, high = output.positions("lower", lower, arm), output.positions("upper", upper, arm)
     with waiting(f"searching for {seconds:g} s") as say:
         found = find_excitation(
@@ -102,6 +108,8 @@ def excite(
             torque=output.one_or_each("torque", torque, arm.n),
             floor=floors,
             workspace=spaces,
+            avoid=False if ignore_contacts else None if avoid is None else World.load(avoid),
+            clear=clear,
             bandwidth=bandwidth,
             start=begin,
             stiffness=output.one_or_each("stiffness", stiffness, arm.n),

@@ -20,7 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, count, number, switch
 from dalembert.caching import cached_property
+from dalembert.collision.world import World
 from dalembert.errors import InputError, SingularityError, unknown
+from dalembert.identification.excite.avoid import read_avoid
 from dalembert.identification.excite.bandwidth import Bandwidth, choose_harmonics, content_above, read_bandwidth
 from dalembert.identification.excite.excitation import Excitation, LimitCertificate
 from dalembert.identification.excite.limits import KINDS, ExcitationLimits, read_limits
@@ -71,6 +73,8 @@ def excite(
     torque: ArrayLike | None = None,
     workspace: Sequence[HalfSpace] = (),
     floor: float | Mapping[str | None, float] | None = None,
+    avoid: World | bool | None = None,
+    clear: float | None = None,
     bandwidth: float | None = None,
     stiffness: ArrayLike | None = None,
     margin: float = 0.05,
@@ -92,7 +96,9 @@ def excite(
     is. Limits: the robot's (`robot.limits`), or `position` (lower, upper), `velocity`, `acceleration`, `torque`, a
     number or one per joint. A share `margin` of every range is kept free.
     The origins of frames keep to the half spaces of `workspace`, and stay above `floor` [m], a height over the base
-    frame's origin against gravity, for all frames or by name. Nothing else is known of what stands around the arm.
+    frame's origin against gravity, for all frames or by name. The links of an arm that has shapes keep `clear` (0.01)
+    [m] of each other and of the obstacles of the world to `avoid`, proved at all times; if none is given, of the floor
+    at the height given, or of the base plane that the arm stands on. avoid=False: nothing of that is looked at.
     `bandwidth` [Hz] of the drives and `stiffness` (n,) of elastic joints [N m/rad]: the highest harmonic stays below
     the one and half the lowest elastic mode; there are fewer harmonics then, unless they are given.
     `criterion`: "condition", the condition number of the base regressor, columns of equal length; or "d-optimal", the
@@ -102,8 +108,9 @@ def excite(
     positions `start` (n,) a way leads to it, and back, in the table to play.
     The search ends after so many `starts`, or `seconds`: with the same seed, and seconds enough, it gives the same
     motion."""
-    clock = Stopwatch((1.0 - CLOSING) * number("seconds", seconds, "s", above=0))
     need_tree(robot.model)
+    shunned = read_avoid(robot, avoid, clear, floor)
+    clock = Stopwatch((1.0 - CLOSING) * number("seconds", seconds, "s", above=0))
     bounds = read_limits(robot, limits, position, velocity, acceleration, torque, workspace, floor)
     band = read_bandwidth(robot, bandwidth, stiffness)
     frequency = _base_frequency(duration, base_frequency)
@@ -120,6 +127,8 @@ def excite(
     if columns is not None and (friction is not True or rotor is not True):
         raise InputError("columns say which friction and rotors are identified: leave out friction= and rotor=")
     stand = None if start is None else read_start(robot, bounds, start)
+    if stand is not None and shunned is not None:
+        shunned.refuse(stand)
     if stand is not None and not series.at_rest:
         raise InputError(
             "no way leads from rest at the start to a motion that begins at speed: leave out start=, or at_rest"
@@ -127,7 +136,7 @@ def excite(
     wanted = columns if columns is not None else Columns(robot, _friction(friction), switch("rotor", rotor))
     weights, tight = _weights(robot, noise, bounds), bounds.within(share)
     samples = PER_HARMONIC * series.harmonics
-    problem = Problem(wanted, base(wanted), series, tight, CRITERIA[criterion], weights, samples)
+    problem = Problem(wanted, base(wanted), series, tight, CRITERIA[criterion], weights, samples, shunned)
     search = _Search(problem, tight, criterion, band, stand, clock, progress or (lambda sentence: None))
     return search.run(np.random.default_rng(seed), count("starts", starts, 1), bounds, share, length)
 
@@ -198,7 +207,8 @@ class _Search:
     ) -> Excitation:
         """The best motion, with what it uses of its bounds."""
         problem, clock, found = self.problem, self.clock, self.found
-        rows = problem.samples * (2 * problem.columns.robot.n * len(KINDS) + len(problem.limits.spaces))
+        each = 2 * problem.columns.robot.n * len(KINDS) + len(problem.limits.spaces) + (problem.avoid is not None)
+        rows = problem.samples * each
         ends: list[_Found] = []  # the best of every start
         first, made, message = math.inf, 0, ""
         try:
@@ -267,7 +277,7 @@ class _Search:
             try:
                 way = None
                 if self.start is not None:
-                    way = find_way(robot, bounds, self.start, motion(0.0)[0], certificate.peaks, rng)
+                    way = find_way(robot, bounds, self.start, motion(0.0)[0], certificate.peaks, rng, problem.avoid)
                 break
             except InputError:
                 if k + 1 == len(found):
@@ -295,6 +305,7 @@ class _Search:
             top=top,
             mode=mode,
             content=content_above(v.tau, series.period, min(band.drives, mode)),
+            contacts=() if problem.avoid is None else tuple(problem.avoid.sentences(v.motion[0])),
         )
 
     def _rounds(self, state: State, sharpness: Iterable[float]) -> None:
@@ -314,6 +325,9 @@ class _Search:
         v = problem.values(z)
         f, V = problem.merit(v, sharpness)
         excess = problem.excess(v, limits, SPARE)
+        slope = np.zeros((0, 0))
+        if problem.avoid is not None:
+            excess["avoid"], slope = problem.avoid.excess(v.motion[0], SPARE, limits.origins.size)
         flat = np.concatenate([x.reshape(-1) for x in excess.values()])
 
         def pull(push: Array) -> Array:
@@ -321,6 +335,8 @@ class _Search:
             by = {kind: part.reshape(x.shape) for (kind, x), part in zip(excess.items(), parts, strict=True)}
             n = v.tau.shape[1]
             sides = {kind: (by[kind][:, :n] - by[kind][:, n:]) / limits.scale(kind) for kind in KINDS}
+            if "avoid" in by:
+                sides["position"] = sides["position"] + by["avoid"][:, None] * slope
             return problem.gradient(v, V, sides, -by["workspace"] / limits.origins.size)
 
         return f, flat, pull
@@ -375,9 +391,10 @@ def minimize_round(evaluate: Evaluate, state: State, clock: Stopwatch, iteration
 # ------------------------------------------------------------------------------------------------- feasibility
 def fits(problem: Problem, z: Array, limits: ExcitationLimits, maps: Maps, between: bool = True) -> bool:
     """Whether a motion keeps to all limits on a grid and, torques aside, between its points."""
-    reach = problem.reach(z, problem.values(z, maps), between)
+    v = problem.values(z, maps)
+    reach = problem.reach(z, v, between)
     within = all(bool((limits.excess(kind, x) <= 0.0).all()) for kind, x in reach.ranges.items())  # NaN does not fit
-    return within and bool((reach.clearance >= 0.0).all())
+    return within and bool((reach.clearance >= 0.0).all()) and problem.clear(z, v, between)
 
 
 def fit_within(problem: Problem, z: Array, limits: ExcitationLimits, maps: Maps, between: bool = True) -> Array | None:
@@ -420,6 +437,10 @@ def random_start(
             return kept
     spaces = [*map(str, limits.spaces[:MENTIONED]), "…"][: len(limits.spaces)]
     where = f" or half spaces ({', '.join(spaces)})" if spaces else ""
+    if problem.avoid is not None:
+        where += (
+            f", {problem.avoid.clear:g} m clear of itself and of {', '.join(problem.avoid.world.names) or 'nothing'}"
+        )
     raise InputError(
         f"no position was found in {DRAWS} draws where {problem.columns.robot.name!r} could stand within its torque "
         f"limits{where}, let alone move: widen them"

@@ -35,6 +35,12 @@ NOT_CHECKED = (
 )
 
 
+AROUND = (
+    "not checked: collisions with its tool, with cables and with anything around it that was not named: play it slowly "
+    "first, a hand on the emergency stop"
+)
+
+
 @dataclass(frozen=True, eq=False)
 class LimitCertificate:
     """The limits, recomputed on a grid of `points` over one period, ten times finer than the one that was optimized on.
@@ -67,6 +73,7 @@ class LimitCertificate:
     top: float
     mode: float
     content: Array
+    contacts: tuple[str, ...] = ()  # what is known of them; nothing where they were not looked at
 
     @property
     def below(self) -> dict[str, float]:
@@ -100,7 +107,8 @@ class LimitCertificate:
             yield f"highest harmonic {self.top:.3g} Hz; lowest elastic mode along the motion {self.mode:.3g} Hz"
         if self.content.any():
             yield f"up to {self.content.max():.1%} of a joint's torque is faster than the drives or the elastic mode"
-        yield NOT_CHECKED
+        yield from self.contacts
+        yield AROUND if self.contacts else NOT_CHECKED
 
     def text(self, joints: tuple[str, ...], units: tuple[str, ...] | None = None) -> str:
         """The certificate as tables and sentences; `units` of the joints' positions are rad if they are not given."""

@@ -23,6 +23,7 @@ from dalembert.compile import Kernel, compile_function
 from dalembert.compile.interpret import replay
 from dalembert.errors import InputError, SingularityError
 from dalembert.flow import Scalar, Scalars
+from dalembert.identification.excite.avoid import Avoid
 from dalembert.identification.excite.limits import KINDS, ExcitationLimits
 from dalembert.identification.excite.workspace import up
 from dalembert.identification.fit.regressor import Base, Columns
@@ -238,6 +239,7 @@ class Problem:
     criterion: Criterion
     weights: Array
     samples: int
+    avoid: Avoid | None = None
 
     # -------------------------------------------------------------------------------------------- structure
     @cached_property
@@ -360,6 +362,16 @@ class Problem:
             A[..., group.places] = group.values(v.motion)[0][:, None, :] * group.E.T
         A *= self.weights[:, None] / np.sqrt(len(A))
         return A
+
+    def clear(self, z: Array, v: Values, between: bool = True) -> bool:
+        """Whether what is to be avoided is, on a grid of equal steps over the period and, with `between`, at all
+        times."""
+        if self.avoid is None:
+            return True
+        if not between or len(v.tau) == 1:
+            return bool((self.avoid.collision.clearance(v.motion[0], self.avoid.world) >= self.avoid.clear).all())
+        h = self.series.period / len(v.tau)
+        return bool(self.avoid.keeps(v.motion[0], h**2 / 8.0 * self.series.largest(z, 2)))
 
     def gradient(self, v: Values, V: Array, pull: dict[str, Array], lift: Array) -> Array:
         """∂/∂z (p, n), given what the entries of the matrix (N, n, p), values by kind (N, n) and heights weigh."""

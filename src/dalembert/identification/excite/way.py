@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dalembert.arguments import array
 from dalembert.errors import InputError
+from dalembert.identification.excite.avoid import Avoid
 from dalembert.identification.excite.limits import KINDS, ExcitationLimits
 from dalembert.identification.excite.workspace import up
 from dalembert.robot import Robot
@@ -39,10 +40,16 @@ def read_start(robot: Robot, limits: ExcitationLimits, start: object) -> Array:
 
 
 def find_way(
-    robot: Robot, limits: ExcitationLimits, start: Array, end: Array, peaks: dict[str, Array], rng: np.random.Generator
+    robot: Robot,
+    limits: ExcitationLimits,
+    start: Array,
+    end: Array,
+    peaks: dict[str, Array],
+    rng: np.random.Generator,
+    avoid: Avoid | None = None,
 ) -> Trajectory | None:
     """From rest to rest at half these speeds and accelerations, each leg within the limits, frames at all times and
-    torques at its points; None if the two are the same."""
+    torques at its points, and clear of what is to be avoided; None if the two are the same."""
     if np.abs(end - start).max() <= ALONGSIDE:
         return None
     lower = np.maximum(limits.lower["position"], np.minimum(start, end) - DETOUR)
@@ -53,7 +60,7 @@ def find_way(
         legs = []
         for a, b in pairwise(stops):
             leg = minimum_jerk(a, b, velocity=speed, acceleration=acceleration)
-            if not _keeps(robot, limits, leg):
+            if not _keeps(robot, limits, leg, avoid):
                 break
             legs.append(leg)
         else:
@@ -64,7 +71,7 @@ def find_way(
     )
 
 
-def _keeps(robot: Robot, limits: ExcitationLimits, leg: Piecewise) -> bool:
+def _keeps(robot: Robot, limits: ExcitationLimits, leg: Piecewise, avoid: Avoid | None) -> bool:
     t = np.linspace(0.0, leg.duration, POINTS)
     motion = leg(t)
     values = (*motion, robot.inverse_dynamics(*motion, friction=True))
@@ -72,7 +79,9 @@ def _keeps(robot: Robot, limits: ExcitationLimits, leg: Piecewise) -> bool:
         return False
     top = leg.limits()
     drop = limits.origins.drop(float(t[1]), motion, (top.acceleration, top.jerk))
-    return bool((_heights(limits, motion[0]) >= drop[:, limits.places]).all())
+    if not (_heights(limits, motion[0]) >= drop[:, limits.places]).all():
+        return False
+    return avoid is None or bool(avoid.keeps(motion[0], float(t[1]) ** 2 / 8.0 * top.acceleration, closed=False))
 
 
 def lowest_along(limits: ExcitationLimits, way: Trajectory) -> float:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,9 @@ from dalembert.scalar import Scalar
 from dalembert.spatial.vector import Matrix, Vector
 from dalembert.system import Jointed
 
+if TYPE_CHECKING:
+    from dalembert.collision.world import World, WorldArrays
+
 Array = NDArray[np.float64]
 STEPS = 16  # per start: most starts that converge do so in ten
 HALFWAY, HOPELESS = 8, 0.1  # a start whose cost is above 0.1 after eight steps rarely gets there
@@ -38,6 +41,7 @@ POLISH = 150  # steps from the best start of a target that none reached
 FARTHEST = 1e9  # [m] the largest sum of a target's entries
 CANDIDATES_POLISHED = 2  # starts tried for a target that none reached, besides the best
 TOLERANCE = 1e-6  # [m, rad]
+AGAIN = 1  # restarts of a pose that is solved again, to be clear
 
 LINEAR, ANGULAR = (steps.LENGTH,) * 3, (1.0,) * 3
 NONE = (0.0,) * 3
@@ -201,6 +205,8 @@ def ik(
     limits: bool = True,
     restarts: int = RESTARTS,
     secondary: str | ArrayLike | None = None,
+    avoid: World | WorldArrays | None = None,
+    clear: float | None = None,
 ) -> Solution:
     """Joint positions that put a frame at the pose T (..., 4, 4), by damped steps with restarts inside the limits.
 
@@ -209,7 +215,12 @@ def ik(
     of the orientation only that axis of the tool counts. `secondary`, for arms with joints to spare: stay away
     from "limits" or "singularities", or near a posture (n numbers). The solution holds q (..., n) and its
     certificate: `converged`, the errors recomputed at q, iterations, restarts, and in words why it stopped. A
-    target out of reach gives the nearest point found."""
+    target out of reach gives the nearest point found. With a world to `avoid`, solutions keep `clear` (0) [m] of it and
+    of the arm itself, whose spheres `collision()` has: `clearance` says how much."""
+    if avoid is not None:
+        return _avoiding(robot, T, frame, q0, rows, axis, tolerance, limits, restarts, secondary, avoid, clear)
+    if clear is not None:
+        raise InputError("clear says how far to keep from what is avoided: give avoid=, a dl.World")
     made, control = _prepared(robot, frame, rows, axis, tolerance, limits, restarts)
     if q0 is None and secondary is None and type(T) is np.ndarray and T.shape == (4, 4) and T.dtype == np.float64:
         found = _one(made, T, control, tolerance)
@@ -241,6 +252,38 @@ def ik(
         better = improved(robot, frame, made, q.reshape(-1, robot.n), many, reached, squared, secondary, limits)
         q = better.reshape(q.shape)
     return _certified(made, q, start, poses, info, tolerance)
+
+
+def _avoiding(
+    robot: Jointed,
+    T: ArrayLike,
+    frame: str | None,
+    q0: ArrayLike | None,
+    rows: str | Sequence[str] | Sequence[float],
+    axis: str | None,
+    tolerance: float,
+    limits: bool,
+    restarts: int,
+    secondary: str | ArrayLike | None,
+    avoid: World | WorldArrays,
+    clear: float | None,
+) -> Solution:
+    from dalembert.collision.world import World, WorldArrays
+    from dalembert.kinematics.ik.avoid import solve_clear
+
+    if secondary is not None:
+        raise InputError("clearance is what joints to spare are used for with avoid=: leave out secondary=")
+    if not isinstance(avoid, (World, WorldArrays)):
+        raise InputError(f"avoid is a dl.World, got {type(avoid).__name__}; dl.World() is empty: the arm itself counts")
+    words: dict[str, Any] = {"rows": rows, "axis": axis, "tolerance": tolerance, "limits": limits}
+
+    def solve(poses: Array, start: Array | None) -> Solution:
+        if start is None:
+            return ik(robot, poses, frame, q0, restarts=restarts, **words)
+        return ik(robot, poses, frame, start, restarts=min(AGAIN, restarts), **words)
+
+    poses = array("T", T)
+    return solve_clear(robot, poses, frame, avoid, 0.0 if clear is None else clear, solve)  # type: ignore[arg-type]
 
 
 def _prepared(

@@ -15,6 +15,7 @@ from dalembert.errors import InputError
 CONVERGED = "converged"
 EXACT = 1e-11  # [m, rad] what rounding leaves
 TOO_FINE = "reached as nearly as rounding allows, but the tolerance is finer"
+NOT_CLEAR = "reached, but by no solution found with the clearance that is wanted; this is the clearest"
 OUT_OF_REACH = (
     "no start reached the target: it is out of reach, or behind the joint limits; this is the nearest point found"
 )
@@ -25,7 +26,8 @@ class Solution(Displayed):
     """Joint positions for one pose or a batch of them; every field has the batch's shape, q one dimension more.
 
     The errors are recomputed by forward kinematics at q: the distance [m] and the angle [rad] over the rows that were
-    asked for. `converged` says that both are within the tolerance, and nothing else does."""
+    asked for. `converged` says that both are within the tolerance and, where a world was to be avoided, that the
+    `clearance` [m], which is NaN for a target that is not reached, is as wanted; nothing else does."""
 
     q: NDArray[np.float64]
     converged: Any
@@ -33,12 +35,15 @@ class Solution(Displayed):
     orientation_error: Any
     iterations: Any
     restarts: Any
+    clearance: Any = None
 
     @property
     def reason(self) -> Any:
         """Why it stopped, in words."""
         exact = np.maximum(self.position_error, self.orientation_error) < EXACT
         words = np.where(self.converged, CONVERGED, np.where(exact, TOO_FINE, OUT_OF_REACH))
+        if self.clearance is not None:
+            words = np.where(np.logical_or(self.converged, np.isnan(self.clearance)), words, NOT_CLEAR)
         return str(words) if words.ndim == 0 else words
 
     def __bool__(self) -> bool:

@@ -1,0 +1,111 @@
+"""Motions looked at in time: when which links touch each other or an obstacle, and whether none ever does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.arguments import array, number
+from dalembert.collision.clearance import Collision
+from dalembert.collision.edges import EdgeCertificate, certify_path
+from dalembert.collision.world import World, WorldArrays
+from dalembert.errors import InputError
+
+Array = NDArray[np.float64]
+MOST = 1_000_000  # samples of a motion
+
+
+class Extremes(Protocol):
+    """The largest acceleration of every joint is what is asked of them."""
+
+    @property
+    def acceleration(self) -> Array: ...
+
+
+@runtime_checkable
+class Motion(Protocol):
+    """A trajectory of joints."""
+
+    @property
+    def duration(self) -> float: ...
+
+    def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]: ...
+
+    def limits(self) -> Extremes: ...
+
+
+@dataclass(frozen=True)
+class ContactSpan:
+    """Two links, or a link and an obstacle, that are too near from time `start` to `end` [s], as samples show it; the
+    least `distance` [m] and the time `deepest` of it."""
+
+    first: str
+    second: str
+    start: float
+    end: float
+    deepest: float
+    distance: float
+
+    def __str__(self) -> str:
+        word = "apart" if self.distance >= 0 else "deep"
+        when = f"{self.start:.4g} to {self.end:.4g} s"
+        return f"{when}: {self.first} and {self.second}, {abs(self.distance):.3g} m {word} at {self.deepest:.4g} s"
+
+
+def find_spans(
+    collision: Collision, t: ArrayLike, q: ArrayLike, world: World | WorldArrays | None = None, within: float = 0.0
+) -> list[ContactSpan]:
+    """When pairs are nearer than `within` [m] at samples t (N,), q (N, n), in the order of their beginnings."""
+    times, near = array("t", t, (None,)), number("within", within, "m")
+    x = array("q", q, (len(times), collision.model.n))
+    close = np.flatnonzero(~(collision.clearance(x, world) > near)) if len(x) else np.zeros(0, int)
+    rows: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    for k in close:  # few states, each looked at pair by pair
+        for c in collision.contacts(x[k], world, near):
+            rows.setdefault((c.first, c.second), []).append((int(k), c.distance))
+    spans = [span for pair, found in rows.items() for span in _join(pair, found, times)]
+    return sorted(spans, key=lambda span: (span.start, span.distance))
+
+
+def _join(pair: tuple[str, str], found: Sequence[tuple[int, float]], t: Array) -> list[ContactSpan]:
+    """Neighboring samples as one span."""
+    breaks = [0, *(j for j in range(1, len(found)) if found[j][0] != found[j - 1][0] + 1), len(found)]
+    spans = []
+    for a, b in pairwise(breaks):
+        k, d = min(found[a:b], key=lambda row: row[1])
+        spans.append(ContactSpan(*pair, float(t[found[a][0]]), float(t[found[b - 1][0]]), float(t[k]), d))
+    return spans
+
+
+def sample_motion(motion: Motion, dt: float) -> tuple[Array, Array]:
+    """(t, q) of a motion with an end, at equal steps of at most dt [s]."""
+    step = number("dt", dt, "s", above=0.0)
+    if not np.isfinite(motion.duration):
+        raise InputError("this motion goes on for ever: cut it to a duration first")
+    count = int(np.ceil(motion.duration / step)) + 1
+    if count > MOST:
+        raise InputError(f"steps of {step:g} s are {count:,} of this motion, more than {MOST:,}: take longer ones")
+    t = np.linspace(0.0, motion.duration, max(count, 2))
+    return t, motion(t)[0]
+
+
+def certify_motion(
+    collision: Collision,
+    motion: Motion,
+    world: World | WorldArrays | None = None,
+    *,
+    clear: float = 0.0,
+    dt: float = 0.01,
+) -> EdgeCertificate:
+    """Whether a trajectory is proved free at all times: straight edges between samples, from which it strays by no more
+    than dt²/8 of its largest acceleration, as its `limits()` have it."""
+    t, q = sample_motion(motion, dt)
+    top = np.asarray(motion.limits().acceleration, float)
+    if not np.isfinite(top).all():
+        raise InputError("the acceleration of this motion has no bound, so that nothing is known between samples")
+    return certify_path(collision, q, world, clear=clear, stray=(t[1] - t[0]) ** 2 / 8.0 * top)

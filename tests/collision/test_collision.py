@@ -1,0 +1,443 @@
+"""Spheres, worlds, distances, certified edges: laws first, then coal on the shapes."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.collision import Collision, SphereModel, World
+from dalembert.collision.edges import certify_edge, float32_margin
+from dalembert.collision.enclose import enclose, enclose_geometry, enclose_mesh
+from dalembert.collision.motion import reaches
+from dalembert.collision.pairs import pair_distances, settle_pairs
+from dalembert.collision.solids import SOLIDS
+from dalembert.collision.world import COLUMNS, FAR
+from dalembert.describe.description import Box, Capsule, Cylinder, Sphere
+from dalembert.errors import InputError, UnknownNameError
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+import collision as oracle  # coal on the shapes, as the benchmark has it
+
+RNG = np.random.default_rng
+
+
+@cache
+def arm(name: str):
+    return dl.load(name)
+
+
+@cache
+def coarse(name: str) -> Collision:
+    """Quick to make: large tolerances, pairs as they are."""
+    robot = arm(name)
+    return Collision(robot.model, enclose(robot.description, robot.model, 0.06))
+
+
+@cache
+def scene() -> World:
+    rng = RNG(1)
+    world = World().floor(-0.1).capsule("pole", 0.05, (0.6, 0.1, 0.0), (0.6, 0.1, 1.0))
+    for k in range(2):
+        x, turn = rng.uniform(-0.7, 0.7, (3, 3)), rng.uniform(-3, 3, (2, 3))
+        world = world.box(f"box{k}", (0.1, 0.2, 0.3), x[0], turn[0]).sphere(f"ball{k}", 0.1, x[1])
+        world = world.cylinder(f"can{k}", 0.07, 0.2, x[2], turn[1])
+    return world
+
+
+# ------------------------------------------------------------------------------------------------------------ solids
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_distances_of_solids_are_those_of_their_points(kind):
+    """1-Lipschitz, the normal is the gradient, and x − d n lies on the surface."""
+    world = (
+        World()
+        .half_space("h", (1, 2, 3), 0.1)
+        .sphere("s", 0.2, (0.1, 0.2, 0.3))
+        .capsule("c", 0.1, (0, 0, 0), (0.3, 0.2, 0.1))
+        .box("b", (0.2, 0.4, 0.6), (0.1, 0, 0.1), (0.3, 0.2, 0.1))
+        .cylinder("y", 0.2, 0.5, (0, 0.1, 0.1), (0.4, 0.5, 0.6))
+    )
+    row, solid = getattr(world.arrays(), kind)[0], SOLIDS[kind]
+    x = RNG(0).uniform(-1, 1, (20_000, 3))
+    d, n = solid(row, tuple(x.T))
+    n = np.stack(np.broadcast_arrays(*n, d)[:3], -1)
+    assert np.abs(np.linalg.norm(n, axis=1) - 1).max() < 1e-12
+    step = RNG(1).normal(size=x.shape) * 1e-2
+    moved = solid(row, tuple((x + step).T))[0]
+    assert (np.abs(moved - d) <= np.linalg.norm(step, axis=1) + 1e-12).all()
+    out = d > 0
+    assert np.abs(solid(row, tuple((x - d[:, None] * n)[out].T))[0]).max() < 1e-12
+    h = 1e-6
+    slope = np.stack(
+        [(solid(row, tuple((x + h * e).T))[0] - solid(row, tuple((x - h * e).T))[0]) / (2 * h) for e in np.eye(3)], -1
+    )
+    assert np.quantile(np.abs(slope - n).max(axis=1), 0.99) < 1e-6 and (d < 0).any()
+
+
+# ------------------------------------------------------------------------------------------------------------ spheres
+SHAPES = (Box((0.3, 0.1, 0.04)), Cylinder(0.06, 0.4), Capsule(0.05, 0.3), Sphere(0.1))
+
+
+def inside_of(shape, x):
+    match shape:
+        case Box(size):
+            return (np.abs(x) <= np.array(size) / 2).all(axis=1)
+        case Cylinder(r, length):
+            return (np.hypot(x[:, 0], x[:, 1]) <= r) & (np.abs(x[:, 2]) <= length / 2)
+        case Capsule(r, length):
+            z = np.clip(x[:, 2], -length / 2, length / 2)
+            return np.linalg.norm(x - np.stack((0 * z, 0 * z, z), -1), axis=1) <= r
+        case Sphere(r):
+            return np.linalg.norm(x, axis=1) <= r
+
+
+def away_from(shape, x):
+    kinds = {Box: "boxes", Cylinder: "cylinders", Capsule: "capsules", Sphere: "spheres"}
+    row = {
+        Box: lambda s: [0, 0, 0, *np.eye(3).ravel(), *(np.array(s.size) / 2)],
+        Cylinder: lambda s: [0, 0, 0, 0, 0, 1, s.length / 2, s.radius],
+        Capsule: lambda s: [0, 0, -s.length / 2, 0, 0, s.length / 2, s.radius],
+        Sphere: lambda s: [0, 0, 0, s.radius],
+    }[type(shape)](shape)
+    return SOLIDS[kinds[type(shape)]](row, tuple(x.T))[0]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: type(s).__name__)
+def test_spheres_enclose_a_shape_and_reach_no_farther_than_they_say(shape):
+    rows, over = enclose_geometry(shape, 0.02, Path())
+    x = RNG(0).uniform(-0.3, 0.3, (200_000, 3))
+    x = x[inside_of(shape, x)]
+    assert len(x) > 500
+    covered = (np.linalg.norm(x[:, None] - rows[:, :3], axis=-1) <= rows[:, 3]).any(axis=1)
+    assert covered.all()
+    u = RNG(1).normal(size=(500, 3))
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    skin = (rows[:, None, :3] + rows[:, None, 3:] * u).reshape(-1, 3)
+    assert over <= 0.02 and away_from(shape, skin).max() <= over + 1e-9
+
+
+def test_a_mesh_is_enclosed_with_what_it_shuts_off():
+    corner = np.array([[x, y, z] for x in (0, 0.2) for y in (0, 0.1) for z in (0, 0.3)], float)
+    from scipy.spatial import ConvexHull
+
+    faces = ConvexHull(corner).simplices
+    rows, over = enclose_mesh(corner, faces, 0.03)
+    x = RNG(0).uniform((0, 0, 0), (0.2, 0.1, 0.3), (50_000, 3))
+    assert (np.linalg.norm(x[:, None] - rows[:, :3], axis=-1) <= rows[:, 3]).any(axis=1).all()
+    assert over <= 0.031 and len(rows) < 100
+    lone, _ = enclose_mesh(corner, faces[:3], 0.03)  # not closed: its surface is enclosed
+    assert (np.linalg.norm(corner[faces[0]][:, None] - lone[:, :3], axis=-1) <= lone[:, 3]).any(axis=1).all()
+
+
+def test_a_file_gives_the_same_spheres_back(tmp_path):
+    c = coarse("ur5e")
+    c.spheres.save(tmp_path / "s.json")
+    again = SphereModel.load(tmp_path / "s.json")
+    q = arm("ur5e").random_configuration(50, seed=0)
+    assert np.array_equal(Collision(c.model, again).clearance(q, scene()), c.clearance(q, scene()))
+    (tmp_path / "own.toml").write_text(
+        'pairs = [["base", "wrist_3_link"]]\n[spheres]\nbase = [[0, 0, 0.05, 0.1]]\nwrist_3_link = [[0, 0, 0, 0.05]]\n'
+    )
+    own = arm("ur5e").collision(spheres=str(tmp_path / "own.toml"))
+    p = arm("ur5e").fk(q, "wrist_3_link")[:, :3, 3] - (0, 0, 0.05)
+    assert np.abs(own.clearance(q) - (np.linalg.norm(p, axis=1) - 0.15)).max() < 1e-12
+    (tmp_path / "bad.toml").write_text("[spheres]\nbas = [[0, 0, 0, 1]]\n")
+    with pytest.raises(UnknownNameError, match="did you mean 'base'"):
+        arm("ur5e").collision(spheres=str(tmp_path / "bad.toml"))
+    for text, said in (("{}", "no spheres"), ("[", "no TOML and no JSON"), ('{"spheres": [1]}', "not as `save`")):
+        (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(InputError, match=said):
+            SphereModel.load(tmp_path / "bad.json")
+
+
+def test_a_spherized_urdf_stays_as_it_is(tmp_path):
+    """Its spheres are the fine ones, nothing is overestimated."""
+    text = """<robot name="two"><link name="a"><collision><geometry><sphere radius="0.1"/></geometry></collision></link>
+    <link name="b"><collision><origin xyz="0 0 0.5"/><geometry><sphere radius="0.2"/></geometry></collision>
+    <collision><origin xyz="0 0 0.9"/><geometry><sphere radius="0.1"/></geometry></collision></link>
+    <joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+    (tmp_path / "two.urdf").write_text(text)
+    robot = dl.load(tmp_path / "two.urdf")
+    s = robot.collision().spheres
+    assert s.overestimate == 0 and sorted(s.fine.radius) == [0.1, 0.1, 0.2] and len(s.coarse) == 2 and not len(s.pairs)
+    assert np.isclose(robot.clearance([0.0], World().floor(0.0)), 0.3)
+
+
+# ---------------------------------------------------------------------------------------------------------- distances
+def brute(c: Collision, q, world):
+    """(least between spheres of the pairs, least to obstacles), one after another."""
+    X, s = c.centers(q), c.spheres
+    own = min(np.linalg.norm(X[i] - X[j]) - s.fine.radius[i] - s.fine.radius[j] for i, j in s.fine_pairs)
+    met = min(
+        float(SOLIDS[kind](row, tuple(X[i]))[0]) - s.fine.radius[i]
+        for kind in COLUMNS
+        for row in getattr(world.arrays(), kind)
+        for i in range(len(X))
+        if s.fine.body[i] >= 0
+    )
+    return own, met
+
+
+@pytest.mark.parametrize("name", ["ur5e", "scara"])
+def test_the_compiled_loop_finds_what_looking_at_every_pair_finds(name):
+    c, q = coarse(name), arm(name).random_configuration(6, seed=3)
+    found = c.distances(q, scene())
+    exact = np.array([brute(c, x, scene()) for x in q])
+    assert np.abs(np.stack((found.own, found.met), -1) - exact).max() < 1e-12
+    for k in range(len(q)):
+        nearest, same = c.contacts(q[k], scene(), 10.0)[0], found.contact(k)
+        assert (nearest.first, nearest.second) == (same.first, same.second)
+        assert abs(nearest.distance - same.distance) < 1e-12
+    single = c.distances(q.astype(np.float32), scene())
+    assert np.abs(single.least - found.least).max() < 1e-5
+
+
+def test_an_obstacle_moves_and_nothing_is_compiled(monkeypatch):
+    from dalembert.compile import llvm
+
+    c, q = coarse("ur5e"), arm("ur5e").random_configuration(3, seed=0)
+    c.clearance(q, scene())
+    monkeypatch.setattr(llvm, "object_code", None)
+    for k in range(3):
+        world = scene().without("box0").sphere("new", 0.1 + 0.01 * k, (0.3, 0.1 * k, 0.5))
+        assert np.isfinite(c.clearance(q, world)).all()
+    padded = scene().arrays(pad=16)
+    assert np.array_equal(c.clearance(q, padded), c.clearance(q, scene())) and len(padded.boxes) == 16
+    assert padded.spheres[-1, 0] == FAR
+
+
+@pytest.mark.parametrize("name", ["ur5e", "scara", "iiwa7"])
+def test_gradients_are_differences(name):
+    c, q, h = coarse(name), arm(name).random_configuration(300, seed=5), 1e-6
+    for world in (None, scene()):
+        d, g = c.gradient(q, world)
+        steps = h * np.eye(arm(name).n)
+        slope = np.stack([(c.clearance(q + e, world) - c.clearance(q - e, world)) / (2 * h) for e in steps], -1)
+        smooth = np.isfinite(d) & (np.abs(slope - g).max(axis=1) < 1e-3)  # not where the nearest pair changes
+        assert smooth.mean() > 0.97 and np.abs(slope - g)[smooth].max() < 1e-6
+
+
+def test_states_that_are_none_give_no_number():
+    c, n = coarse("ur5e"), 6
+    q = np.zeros((3, n))
+    q[1, 2] = np.nan
+    q[2, 0] = 1e12
+    d, g = c.gradient(q, scene())
+    assert np.isfinite(d[0]) and np.isnan(d[1:]).all() and np.isnan(g[1:]).all() and np.isfinite(g[0]).all()
+    assert c.clearance(np.zeros((0, n)), scene()).shape == (0,)
+    assert c.clearance(np.zeros((2, 3, n))).shape == (2, 3) and coarse("scara").contacts(np.zeros(4)) is not None
+    with pytest.raises(InputError, match="its last dimension must be 6"):
+        c.clearance(np.zeros(5))
+
+
+@pytest.mark.parametrize("name", ["ur5e", "iiwa7", "scara"])
+def test_spheres_are_never_farther_than_the_shapes(name):
+    excess, short, *_ = oracle.compare(arm(name), 12)
+    assert excess < 1e-9 and short < 1e-6
+
+
+# --------------------------------------------------------------------------------------------------------------- edges
+@pytest.mark.parametrize("name", ["ur5e", "scara", "stanford"])
+def test_no_point_moves_farther_than_its_bound(name):
+    """Differences of centers over random steps of one joint."""
+    robot, c = arm(name), coarse(name)
+    q = robot.random_configuration(200, seed=0)
+    extent = np.abs(q).max(axis=0) + 0.3
+    bound = reaches(robot.model, c.spheres.fine, extent)
+    for j, body in enumerate(robot.model.bodies):
+        step = np.zeros(robot.n)
+        step[body.coordinate] = 0.3
+        moved = np.linalg.norm(c.centers(q + step) - c.centers(q), axis=-1)
+        assert (moved <= 0.3 * bound[:, j] + 1e-12).all()
+    relative = c.motion(extent)[len(c.groups) :]
+    d = pair_distances(c, q)
+    for j in range(robot.n):
+        step = 0.2 * np.eye(robot.n)[j]
+        assert (np.abs(pair_distances(c, q + step) - d) <= 0.2 * relative[:, j : j + 1] + 1e-9).all()
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_certified_edges_are_free_where_a_denser_check_looks(single):
+    robot, c = arm("iiwa7"), coarse("iiwa7")
+    q0 = robot.random_configuration(150, seed=2)
+    q1 = q0 + RNG(3).normal(size=q0.shape) * 0.2
+    found = certify_edge(c, q0, q1, scene(), float32=single)
+    t = np.linspace(0, 1, 1001)[:, None]
+    least = np.array([c.clearance(a + t * (b - a), scene()).min() for a, b in zip(q0, q1, strict=True)])
+    assert (least[found.free] > 0).all() and found.free.sum() > 20 and (~found.free).sum() > 20
+    assert found.free[least > 2e-3].mean() > 0.95
+    assert (least[found.touches] < 1e-3).all()
+    k = int(np.flatnonzero(found.touches)[0])
+    assert c.clearance(found.states[k], scene()) <= found.margin and "% of the way" in str(found)
+    assert str(found.contact(k)) and found.contact(int(np.flatnonzero(found.free)[0])) is None
+
+
+def test_a_narrow_gap_is_seen_between_the_samples():
+    """A thin wall that both ends, and a hundred samples between them, are clear of."""
+    robot = dl.load("planar-2r")
+    c = Collision(robot.model, enclose(robot.description, robot.model, 0.02))
+    q0, q1 = np.array([0.5, 0.0]), np.array([0.5 + 2 * np.pi - 1.0, 0.0])
+    where = c.centers(0.5 * (q0 + q1))
+    tip = where[np.argmax(np.linalg.norm(where, axis=1))]
+    speck = World().sphere("speck", 1e-4, tip * 1.0)
+    found = certify_edge(c, q0, q1, speck)
+    assert not found and found.touches.all() and found.contact().second == "speck"
+    assert certify_edge(c, q0, q1, World().sphere("away", 0.1, (0, 0, 2.0)))
+    with pytest.raises(InputError, match="one end for each start"):
+        certify_edge(c, q0, [q1, q1])
+    with pytest.raises(InputError, match="certified to 1000"):
+        certify_edge(c, q0, q1 * 1e6)
+
+
+def test_strays_and_clearances_are_kept():
+    robot = arm("ur5e")
+    c = robot.collision()
+    q = np.array([0.0, -1.57, 0.3, -1.2, 0.4, 0.0])
+    floor = World().floor(0.0)
+    d = float(c.distances(q, floor).least)
+    assert d > 0.02
+    assert certify_edge(c, q, q, floor, clear=0.99 * d) and not certify_edge(c, q, q, floor, clear=1.01 * d)
+    assert certify_edge(c, q, q + 0.01, floor) and not certify_edge(c, q, q, floor, stray=3.0)
+    path = robot.certify_path([robot.home, robot.home + 0.5], World().floor(-2.0))
+    assert bool(path) == path.free.all()
+
+
+def test_float32_is_within_its_margin():
+    c = coarse("iiwa7")
+    extent = np.full(7, 2.0)
+    q = RNG(0).uniform(-2, 2, (20_000, 7)).astype(np.float32)
+    margin = float32_margin(c, scene().arrays(), extent)
+    off = np.abs(c.clearance(q, scene()) - c.clearance(q.astype(float), scene())).max()
+    assert 0 < off <= margin < 2e-4
+
+
+# --------------------------------------------------------------------------------------------------------------- pairs
+def test_pairs_that_never_meet_are_proved_and_those_that_always_touch_are_said():
+    robot = arm("ur5e")
+    before = coarse("ur5e").spheres
+    after = settle_pairs(robot.model, before, samples=2000)
+    gone = {tuple(p) for p in before.pairs.tolist()} - {tuple(p) for p in after.pairs.tolist()}
+    link = before.coarse.link
+    never = [(a, b) for a, b in gone if (link[a], link[b]) not in after.sampled]
+    q = robot.random_configuration(20_000, seed=9)
+    d = dict(zip(map(tuple, before.pairs.tolist()), pair_distances(coarse("ur5e"), q), strict=True))
+    assert after.sampled and all(d[pair].min() > 0 for pair in never)
+    assert all((d[a, b] <= 0).mean() > 0.95 for a, b in gone - set(never))
+    two = dl.load("iiwa7")
+    left = settle_pairs(two.model, enclose(two.description, two.model, 0.03), samples=2000)
+    assert len(left.pairs) < len(enclose(two.description, two.model, 0.03).pairs)
+    with pytest.raises(UnknownNameError, match="wrist_3_link"):
+        before.without(("base", "wrist_3"))
+
+
+# ----------------------------------------------------------------------------------------------------------- sentences
+def test_worlds_refuse_what_cannot_be(tmp_path):
+    for make, said in (
+        (lambda w: w.box("b", (1, -1, 1), (0, 0, 0)), "not be less than 0"),
+        (lambda w: w.sphere("s", np.nan, (0, 0, 0)), "finite"),
+        (lambda w: w.sphere("s", 1.0, (1e9, 0, 0)), "farther away than 100000 m"),
+        (lambda w: w.half_space("h", (0, 0, 0)), "is zero"),
+        (lambda w: w.floor().floor(), "already has an obstacle 'floor'"),
+        (lambda w: w.sphere("", 1, (0, 0, 0)), "has a name"),
+        (lambda w: w.points("p", np.zeros((0, 3)), 0.1), "is empty"),
+        (lambda w: w.height_field("f", [[-2.0]], 0.1, (0, 0, 0), 1.0), "below its bottom"),
+    ):
+        with pytest.raises(InputError, match=said):
+            make(World())
+    with pytest.raises(UnknownNameError, match="did you mean 'floor'"):
+        World().floor().without("flor")
+    with pytest.raises(InputError, match="a world is a dl.World"):
+        coarse("ur5e").clearance(np.zeros(6), {"floor": 0})
+    file = tmp_path / "w.toml"
+    file.write_text('[[box]]\nname = "t"\nsize = [1, 1, 0.1]\nxyz = [0, 0, -0.1]\n[floor]\nheight = -1\n')
+    assert World.load(file).names == ("t", "floor")
+    file.write_text('[[bx]]\nname = "t"\n')
+    with pytest.raises(UnknownNameError, match="box"):
+        World.load(file)
+    file.write_text('[[box]]\nname = "t"\nside = 1\n')
+    with pytest.raises(InputError, match="box 't'"):
+        World.load(file)
+
+
+def test_a_height_field_and_points_are_solids():
+    world = World().height_field("hills", [[0.1, 0.2], [0.0, 0.3]], 0.5, (0, 0, 0), 1.0)
+    d = [float(SOLIDS["boxes"](row, (0.5, 0.5, 0.5))[0]) for row in world.arrays().boxes]
+    assert np.isclose(min(d), 0.2) and world.names == ("hills",)
+    cloud = World().points("cloud", [[0, 0, 0], [1, 0, 0]], 0.1).arrays()
+    assert len(cloud.spheres) == 2 and cloud.names["spheres"] == ("cloud", "cloud")
+
+
+def test_a_robot_without_shapes_says_so():
+    bare = dl.Robot.from_dh([{"a": 1.0}, {"a": 1.0}], name="bare")
+    with pytest.raises(InputError, match="'bare' has no shapes"):
+        bare.clearance([0.0, 0.0])
+    with pytest.raises(InputError, match="leave out tolerance"):
+        arm("ur5e").collision(spheres=coarse("ur5e").spheres, tolerance=0.1)
+    assert np.isinf(dl.load("planar-1r").clearance([0.0]))  # neighbors, and no world
+
+
+def test_the_loop_is_pickled():
+    c, q = coarse("ur5e"), arm("ur5e").random_configuration(2, seed=0)
+    again = Collision(c.model, c.spheres)
+    again.__dict__["nearest"] = pickle.loads(pickle.dumps(c.nearest))
+    assert np.array_equal(again.clearance(q, scene()), c.clearance(q, scene()))
+    assert json.loads(c.spheres.to_json())["overestimate"] == c.spheres.overestimate
+
+
+# ---------------------------------------------------------------------------------------------------------------- uses
+@pytest.mark.parametrize("name", ["iiwa7", "ur5e"])
+def test_inverse_kinematics_keeps_clear(name):
+    robot = arm(name)
+    q = robot.random_configuration(400, seed=1)
+    q = q[robot.clearance(q, scene()) > 0.01][:60]
+    T = robot.fk(q)
+    found = robot.ik(T, avoid=scene(), clear=0.005)
+    plain = robot.ik(T)
+    assert found.converged.mean() >= 0.98 and (robot.clearance(plain.q, scene()) < 0.005).any()
+    assert (robot.clearance(found.q[found.converged], scene()) >= 0.005).all()
+    assert np.abs(robot.fk(found.q) - T)[found.converged].max() < 1e-5
+    one = robot.ik(T[3], avoid=scene(), clear=0.005)
+    assert np.array_equal(one.q, found.q[3]) and isinstance(one.clearance, float)
+    assert (found.clearance <= robot.clearance(found.q, scene())).all()  # in float32, with its margin
+
+
+def test_inverse_kinematics_says_what_cannot_be_clear():
+    robot = arm("ur5e")
+    T = robot.fk(np.array([0.3, -1.2, 1.0, -1.0, -1.5, 0.2]))
+    buried = World().sphere("lump", 0.2, T[:3, 3])
+    found = robot.ik(T, avoid=buried)
+    assert not found and found.clearance < 0 and "clearest" in found.reason and found.position_error < 1e-5
+    for words, said in (
+        ({"clear": 0.1}, "give avoid="),
+        ({"avoid": 3}, "avoid is a dl.World"),
+        ({"avoid": buried, "secondary": "limits"}, "leave out secondary"),
+    ):
+        with pytest.raises(InputError, match=said):
+            robot.ik(T, **words)
+
+
+def test_motions_say_when_they_touch():
+    robot = arm("ur5e")
+    a, b = np.array([0.0, -1.57, 0.5, -1.2, 0.4, 0.0]), np.array([0.0, 0.3, 0.5, -1.2, 0.4, 0.0])
+    motion = dl.trajectories.minimum_jerk(a, b, duration=2.0)
+    floor = World().floor(0.0)
+    spans = robot.contact_spans(motion, floor, dt=0.02)
+    assert spans and spans[0].second == "floor" and 0 < spans[0].start < spans[0].end <= 2.0
+    touching = {c.first for c in robot.contacts(motion(spans[0].deepest)[0], floor)}
+    assert spans[0].first in touching and f"{spans[0].first} and floor" in str(spans[0])
+    assert not robot.certify_motion(motion, floor)
+    t = spans[0].start
+    assert robot.clearance(motion(t)[0], floor) <= 0 < robot.clearance(motion(t - 0.02)[0], floor)
+    short = dl.trajectories.minimum_jerk(a, a + 0.2, duration=1.0)
+    assert robot.certify_motion(short, floor, clear=0.005) and not robot.contact_spans(short, floor)
+    run = dl.simulate(robot, dl.control.PDGravity(robot, 100, 20), q0=a, duration=0.2, reference=a)
+    assert robot.contact_spans(run, floor) == [] and robot.contact_spans(run, floor, within=5.0)
+    with pytest.raises(InputError, match="along a run or a trajectory"):
+        robot.contact_spans(a, floor)
