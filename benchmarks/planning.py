@@ -16,6 +16,7 @@ import re
 import tarfile
 import time
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -115,20 +116,22 @@ def compare(resources: Path, name: str, rounds: int, limit: int) -> None:
     robot, spheres = load(resources, name)
     read = time.perf_counter() - began
     joints = list(module.joint_names())
-    assert list(robot.joint_names) == joints, (robot.joint_names, joints)
+    order = [joints.index(name) for name in robot.joint_names]  # ours of theirs
     began = time.perf_counter()
-    planner = Planner(robot.model, spheres, np.array(module.lower_bounds()), np.array(module.upper_bounds()))
+    planner = Planner(robot.model, spheres, np.array(module.lower_bounds())[order], np.array(module.upper_bounds())[order])
     compiled = time.perf_counter() - began
     print(f"\n{name}: {len(spheres.fine)} spheres; read in {read:.3f} s, compiled or loaded in {compiled:.3f} s")
     own = Settings(step=STEP[name], resolution=module.resolution())
+    bare_settings = replace(own, rounds=0)
     rows, counts, closest = [], dict.fromkeys(("all", "valid", "VAMP", "Dalembert", "differ"), 0), []
     for problem in problems(resources, name, joints)[slice(limit or None)]:
         counts["all"] += 1
         world, environment = worlds(problem)
         scene = planner.scene(world)
         ends = np.stack((problem["start"], problem["goal"]))
+        own_ends = ends[:, order]
         valid = all(module.validate(q, environment) for q in ends)
-        counts["differ"] += valid != (not scene.hits(ends).any())
+        counts["differ"] += valid != (not scene.hits(own_ends).any())
         if not valid:
             continue
         counts["valid"] += 1
@@ -138,10 +141,10 @@ def compare(resources: Path, name: str, rounds: int, limit: int) -> None:
             found = plan(ends[0], ends[1], environment, settings, sampler)
             short = module.simplify(found.path, environment, simplification, sampler)
             began = time.perf_counter()
-            ours = scene.search(ends[0], ends[1:], own)
+            ours = scene.search(own_ends[0], own_ends[1:], own)
             mine = time.perf_counter() - began
             began = time.perf_counter()
-            raw = scene.search(ends[0], ends[1:], replace_rounds(own))
+            scene.search(own_ends[0], own_ends[1:], bare_settings)
             bare = time.perf_counter() - began
             times = (1e-3 * (found.nanoseconds + short.nanoseconds), 1e6 * mine, 1e-3 * found.nanoseconds, 1e6 * bare)
             best = list(times) if best[0] == np.inf else [min(a, b) for a, b in zip(best, times)]
@@ -157,12 +160,6 @@ def compare(resources: Path, name: str, rounds: int, limit: int) -> None:
             v, d = part(table[:, a]), part(table[:, b])
             print(f"  {title:28s} {word:7s} VAMP {v:9.2f}  Dalembert {d:9.2f} {unit}  ({d / v:.2f})")
     print(f"  least clearance, {DENSE} times as dense: {1e3 * min(closest):.2f} mm; below 0 in {sum(c < 0 for c in closest)}")
-
-
-def replace_rounds(settings: Settings) -> Settings:
-    from dataclasses import replace
-
-    return replace(settings, rounds=0)
 
 
 def main() -> None:

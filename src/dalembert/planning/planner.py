@@ -38,6 +38,7 @@ SIZES, SKIPPED = INFO.index("SIZES"), INFO.index("SKIPPED")
 FAR = 1e15
 LONGEST = 4096  # states of a path
 LINE = 64  # bytes of a cache line
+KEPT = 8  # settings whose arrays a scene keeps
 HOW = Emission("poses", longest=3_000)
 
 
@@ -273,7 +274,8 @@ class Scene:
     def __init__(self, planner: Planner, h: Array, data: Array, work: Array, near: Array) -> None:
         self.planner, self.h, self.data, self.work, self.near = planner, h, data, work, near
         self._fixed = tuple(map(_at, (h, data, work, near)))
-        self._room: dict[tuple[Settings, int], tuple[Any, ...]] = {}
+        self._room: dict[tuple[int, int], tuple[Any, ...]] = {}
+        self._plan = planner.machine.functions["plan"]
 
     def _call(self, name: str, *arrays: Any) -> None:
         given = (_at(a) if isinstance(a, np.ndarray) else ctypes.c_int64(a) for a in arrays)
@@ -296,23 +298,24 @@ class Scene:
 
     def search(self, start: Array, goals: Array, settings: Settings, skip: int = 0) -> Found:
         """A path from the start (n,) to one of the goals (G, n), by one call of the machine code."""
-        planner = self.planner
-        n, W, dtype = planner.model.n, planner.machine.width, planner.dtype
-        goals = goals.reshape(-1, n)
-        room = -(-max(settings.nodes, len(goals) + 1) // W) * W
-        key = (settings, len(goals))
+        key = (id(settings), len(goals))
         if key not in self._room:
+            planner = self.planner
+            n, W, dtype = planner.model.n, planner.machine.width, planner.dtype
+            room = -(-max(settings.nodes, len(goals) + 1) // W) * W
             trees, radii, parents, path = planner.room(room)
             ends, info = np.empty((1 + len(goals), n), dtype), np.zeros(len(INFO), np.int64)
             given = (np.array(settings.numbers(), dtype), ends, trees, radii, parents, path, info)
             fixed = dict(MOST=settings.iterations, ROOM=room, LONGEST=LONGEST, ROUNDS=settings.rounds, GOALS=len(goals))
             fresh = np.array([fixed.get(name, 0) for name in INFO], np.int64)
-            self._room[key] = (ends, path, info, fresh, given, [*self._fixed, *map(_at, given)])
-        ends, path, info, fresh, _, pointers = self._room[key]
+            if len(self._room) >= KEPT:
+                self._room.clear()
+            self._room[key] = (ends, path, info, fresh, [*self._fixed, *map(_at, given)], given, settings)
+        ends, path, info, fresh, pointers, *_ = self._room[key]
         ends[0], ends[1:] = start, goals
         info[:] = fresh
         info[SKIPPED] = skip
-        planner.machine.functions["plan"](*pointers)
+        self._plan(*pointers)
         status, size, raw, iterations = info[:4].tolist()
         found = path[: size if status == 1 else 0].astype(float)
         return Found(status, found, iterations, int(info[SIZES] + info[SIZES + 1]), raw)
