@@ -3,15 +3,16 @@
     python benchmarks/planning.py RESOURCES [--robots panda ur5 fetch baxter] [--rounds 3] [--limit 0]
 
 RESOURCES is the folder `resources` of VAMP's source distribution (`pip download --no-binary :all: vamp-planner`), which
-holds the problems and the spherized robots; `vamp` must be importable. Both plan in float32 with VAMP's own spheres, the
-same obstacles, step, resolution, trees, shortcuts and splines, one problem after another in turns; the best round of
-each problem is kept. Our times are of the whole call from Python, VAMP's are those that it measures inside. Every path
+holds the problems and the spherized robots; `vamp` must be importable. Both plan in float32 with VAMP's own spheres,
+the same obstacles, step, resolution, trees, shortcuts and splines, one problem after another in turns; the best round
+of each is kept. Our times are of the whole call from Python, VAMP's are those that it measures inside. Every path
 of ours is checked densely in float64.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 import tarfile
 import time
@@ -47,7 +48,7 @@ def problems(resources: Path, robot: str, joints: list[str]) -> list[dict]:
                 entry["objects"] = [read_object(o) for o in data["world"]["collision_objects"]]
             else:
                 state = data["start_state"]["joint_state"]
-                at = dict(zip(state["name"], state["position"]))
+                at = dict(zip(state["name"], state["position"], strict=False))
                 to = {c["joint_name"]: c["position"] for c in data["goal_constraints"][0]["joint_constraints"]}
                 entry |= {"start": np.array([at[j] for j in joints]), "goal": np.array([to[j] for j in joints])}
     return [{"family": family, "index": index, **entry} for (family, index), entry in sorted(found.items())]
@@ -65,7 +66,11 @@ def read_object(data: dict) -> tuple[str, str, list[float], np.ndarray]:
 def euler(T: np.ndarray) -> tuple[float, float, float]:
     """rpy of a pose."""
     R = T[:3, :3]
-    return float(np.arctan2(R[2, 1], R[2, 2])), float(-np.arcsin(R[2, 0].clip(-1, 1))), float(np.arctan2(R[1, 0], R[0, 0]))
+    return (
+        float(np.arctan2(R[2, 1], R[2, 2])),
+        float(-np.arcsin(R[2, 0].clip(-1, 1))),
+        float(np.arctan2(R[1, 0], R[0, 0])),
+    )
 
 
 def worlds(problem: dict) -> tuple[dl.World, object]:
@@ -93,14 +98,16 @@ def load(resources: Path, name: str) -> tuple[dl.Robot, SphereModel]:
     robot = dl.load(folder / f"{name}_spherized.urdf")
     spheres = enclose(robot.description, robot.model)
     links = set(spheres.coarse.link)
-    allowed = [(e.get("link1"), e.get("link2")) for e in ET.parse(folder / f"{name}.srdf").getroot().iter("disable_collisions")]
+    allowed = [
+        (e.get("link1"), e.get("link2")) for e in ET.parse(folder / f"{name}.srdf").getroot().iter("disable_collisions")
+    ]
     return robot, spheres.without(*(pair for pair in allowed if set(pair) <= links))
 
 
 def dense(robot: dl.Robot, spheres: SphereModel, world: dl.World, path: np.ndarray, resolution: float) -> float:
     """The least clearance [m] along a path, in float64."""
     points = [path[:1]]
-    for a, b in zip(path, path[1:]):
+    for a, b in itertools.pairwise(path):
         steps = int(np.ceil(np.linalg.norm(b - a) * resolution * DENSE)) + 1
         points.append(a + np.linspace(0, 1, steps + 1)[1:, None] * (b - a))
     return float(robot.collision(spheres=spheres).clearance(np.concatenate(points), world).min())
@@ -118,7 +125,9 @@ def compare(resources: Path, name: str, rounds: int, limit: int) -> None:
     joints = list(module.joint_names())
     order = [joints.index(name) for name in robot.joint_names]  # ours of theirs
     began = time.perf_counter()
-    planner = Planner(robot.model, spheres, np.array(module.lower_bounds())[order], np.array(module.upper_bounds())[order])
+    planner = Planner(
+        robot.model, spheres, np.array(module.lower_bounds())[order], np.array(module.upper_bounds())[order]
+    )
     compiled = time.perf_counter() - began
     print(f"\n{name}: {len(spheres.fine)} spheres; read in {read:.3f} s, compiled or loaded in {compiled:.3f} s")
     own = Settings(step=STEP[name], resolution=module.resolution())
@@ -147,7 +156,7 @@ def compare(resources: Path, name: str, rounds: int, limit: int) -> None:
             scene.search(own_ends[0], own_ends[1:], bare_settings)
             bare = time.perf_counter() - began
             times = (1e-3 * (found.nanoseconds + short.nanoseconds), 1e6 * mine, 1e-3 * found.nanoseconds, 1e6 * bare)
-            best = list(times) if best[0] == np.inf else [min(a, b) for a, b in zip(best, times)]
+            best = list(times) if best[0] == np.inf else [min(a, b) for a, b in zip(best, times, strict=False)]
         counts["VAMP"] += found.solved
         counts["Dalembert"] += ours.status == 1
         if ours.status == 1 and found.solved:
@@ -155,11 +164,23 @@ def compare(resources: Path, name: str, rounds: int, limit: int) -> None:
             closest.append(dense(robot, spheres, world, ours.path, own.resolution))
     print("problems: " + ", ".join(f"{word} {count}" for word, count in counts.items()))
     table = np.array(rows)
-    for title, a, b, unit in (("planning and simplification", 0, 1, "us"), ("planning alone", 2, 3, "us"), ("path", 4, 5, "rad"), ("iterations", 6, 7, "")):
-        for word, part in (("median", lambda x: np.median(x)), ("95 %", lambda x: np.percentile(x, 95)), ("mean", np.mean)):
+    for title, a, b, unit in (
+        ("planning and simplification", 0, 1, "us"),
+        ("planning alone", 2, 3, "us"),
+        ("path", 4, 5, "rad"),
+        ("iterations", 6, 7, ""),
+    ):
+        for word, part in (
+            ("median", lambda x: np.median(x)),
+            ("95 %", lambda x: np.percentile(x, 95)),
+            ("mean", np.mean),
+        ):
             v, d = part(table[:, a]), part(table[:, b])
             print(f"  {title:28s} {word:7s} VAMP {v:9.2f}  Dalembert {d:9.2f} {unit}  ({d / v:.2f})")
-    print(f"  least clearance, {DENSE} times as dense: {1e3 * min(closest):.2f} mm; below 0 in {sum(c < 0 for c in closest)}")
+    print(
+        f"  least clearance, {DENSE} times as dense: {1e3 * min(closest):.2f} mm; "
+        f"below 0 in {sum(c < 0 for c in closest)}"
+    )
 
 
 def main() -> None:

@@ -24,7 +24,9 @@ def compiled(*functions: Callable, kind: Kind = DOUBLE, **constants: float) -> t
     target = llvm.host()
     code = llvm.Code(llvm.object_code([text], target, optimize=True), target, [name])
     call = ctypes.CFUNCTYPE(None)(code.addresses[name])
-    return lambda *a: call(*(ctypes.c_void_p(x.ctypes.data) if isinstance(x, np.ndarray) else ctypes.c_int64(x) for x in a)), code
+    return lambda *a: call(
+        *(ctypes.c_void_p(x.ctypes.data) if isinstance(x, np.ndarray) else ctypes.c_int64(x) for x in a)
+    ), code
 
 
 def collatz(n: Int) -> Int:
@@ -111,7 +113,8 @@ def comprehends(x: Reals) -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "words"), [(mixed, "Int where Real is wanted"), (unknown, "unknown name"), (comprehends, "unknown function")]
+    ("function", "words"),
+    [(mixed, "Int where Real is wanted"), (unknown, "unknown name"), (comprehends, "unknown function")],
 )
 def test_what_the_subset_has_not_is_refused(function: Callable, words: str) -> None:
     with pytest.raises(TypeError, match=words):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import numpy as np
@@ -35,7 +36,7 @@ def planner(arm: dl.Robot) -> Planner:
 
 
 def dense(path: np.ndarray, parts: int = 400) -> np.ndarray:
-    return np.concatenate([a + np.linspace(0, 1, parts)[:, None] * (b - a) for a, b in zip(path, path[1:], strict=False)])
+    return np.concatenate([a + np.linspace(0, 1, parts)[:, None] * (b - a) for a, b in itertools.pairwise(path)])
 
 
 # ------------------------------------------------------------------------------------------------------------- checks
@@ -152,7 +153,7 @@ def test_a_pose_is_reached_on_any_branch(arm: dl.Robot, world: dl.World) -> None
     assert plan.proved
     panda = dl.load("panda")  # without a closed form
     q = np.array([0, -0.5, 0, -2, 0, 1.6, 0.8])
-    T = panda.fk(q + [1, 0, 0, 0.3, 0, 0, 0])
+    T = panda.fk(q + np.array([1, 0, 0, 0.3, 0, 0, 0]))
     found = panda.plan(q, T, dl.World().box("post", (0.1, 0.1, 1), (0.45, 0.25, 0.5)), timed=False)
     np.testing.assert_allclose(panda.fk(found.path[-1]), T, atol=1e-4)
 
@@ -185,8 +186,14 @@ def test_an_empty_world_leaves_the_arm_itself(arm: dl.Robot) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"world": lambda w, arm: w.sphere("s", 0.1, arm.fk(START)[:3, 3])}, "the start touches something: wrist_3_link and s"),
-        ({"world": lambda w, arm: w.sphere("s", 0.1, arm.fk(GOAL)[:3, 3])}, "the goal touches something: wrist_3_link and s"),
+        (
+            {"world": lambda w, arm: w.sphere("s", 0.1, arm.fk(START)[:3, 3])},
+            "the start touches something: wrist_3_link and s",
+        ),
+        (
+            {"world": lambda w, arm: w.sphere("s", 0.1, arm.fk(GOAL)[:3, 3])},
+            "the goal touches something: wrist_3_link and s",
+        ),
         ({"world": lambda w, arm: w.box("all", (9, 9, 9), (0, 0, 0))}, "the start touches something"),
         ({"world": lambda w, arm: "a table"}, "world takes a World"),
         ({"goal": GOAL + 9}, "beyond its limits"),

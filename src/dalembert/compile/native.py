@@ -86,9 +86,7 @@ class Module:
         for name, types in external.items():
             self.signatures[name] = (list(types[:-1]), types[-1])
 
-    def text(
-        self, functions: Sequence[Callable[..., Any]], exported: Sequence[str], apart: Sequence[str] = ()
-    ) -> str:
+    def text(self, functions: Sequence[Callable[..., Any]], exported: Sequence[str], apart: Sequence[str] = ()) -> str:
         """Those `exported` are called from outside; those `apart` are not written into what calls them."""
         self.apart = frozenset(apart)
         trees = [_tree(function) for function in functions]
@@ -278,7 +276,9 @@ class _Function(Lines):
         """A constant as a number of this type (whole or not as it is written, else); a number in all lanes where W are
         wanted; everything else as it is."""
         if value.constant is not None:
-            kind = wanted or ("Truth" if isinstance(value.constant, bool) else "Real" if isinstance(value.constant, float) else "Int")
+            kind = wanted or (
+                "Truth" if isinstance(value.constant, bool) else "Real" if isinstance(value.constant, float) else "Int"
+            )
             if kind in NUMBERS:
                 one = Value("Real", self.m.kind.constant(float(value.constant)))
                 return self.widened(one) if kind == "Vector" else one

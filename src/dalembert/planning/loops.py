@@ -216,7 +216,7 @@ def free(h: Ints, data: Reals, work: Reals, near: Ints, a: Reals, d: Reals, leng
     steps = maximum(ceil(length * finer / WIDTH), 1.0)
     back = 1.0 / (WIDTH * steps)
     first = 1.0 / WIDTH
-    for k in range(whole(steps)):
+    for _k in range(whole(steps)):
         s = ramp(first, 1.0 / WIDTH)
         for j in range(N):
             store(work, W * j, fma(s, d[j], a[j]))
@@ -416,10 +416,10 @@ def smooth(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, path: Real
         c = path[(k + 1) * N :]
         for j in range(N):
             middle[j] = 0.5 * b[j] + 0.25 * (a[j] + c[j])
-        if between(b, middle, d) > set[CHANGE]:
-            if straight(h, data, work, near, set, a, middle) and straight(h, data, work, near, set, middle, c):
-                copy(middle, b)
-                moved = 1
+        far = between(b, middle, d) > set[CHANGE]
+        if far and straight(h, data, work, near, set, a, middle) and straight(h, data, work, near, set, middle, c):
+            copy(middle, b)
+            moved = 1
         k += 2
     return moved
 
@@ -430,7 +430,7 @@ def simplify(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, path: Re
     if size > 2 and straight(h, data, work, near, set, path, path[(size - 1) * N :]):
         copy(path[(size - 1) * N :], path[N:])
         size = 2
-    for i in range(info[ROUNDS]):
+    for _i in range(info[ROUNDS]):
         if size < 3:
             break
         before = size
@@ -508,7 +508,23 @@ def judge_edges(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, q: Re
 
 
 FUNCTIONS = (
-    *(placed, in_box, near_boxes, in_cylinder, near_cylinders, below, unfold, touching, hits, meets, free, between, add, node, nearest),
+    *(
+        placed,
+        in_box,
+        near_boxes,
+        in_cylinder,
+        near_cylinders,
+        below,
+        unfold,
+        touching,
+        hits,
+        meets,
+        free,
+        between,
+        add,
+        node,
+        nearest,
+    ),
     *(sample, copy, connect, trace, straight, shortcut, smooth, simplify, plan, judge, judge_edges),
 )
 EXPORTED = ("plan", "judge", "judge_edges")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -72,8 +73,12 @@ class Plan:
         ]
         if self.trajectory is not None:
             c = self.trajectory.certificate
-            words = ", ".join(f"{word} {100 * getattr(c, word):+.2g} %" for word in ("velocity", "acceleration", "torque"))
-            lines.append(f"motion: {self.duration:.3f} s, a limit is reached {100 * c.active:.0f} % of it; beyond: {words}")
+            words = ", ".join(
+                f"{word} {100 * getattr(c, word):+.2g} %" for word in ("velocity", "acceleration", "torque")
+            )
+            lines.append(
+                f"motion: {self.duration:.3f} s, a limit is reached {100 * c.active:.0f} % of it; beyond: {words}"
+            )
         return "\n".join(lines)
 
 
@@ -98,8 +103,8 @@ def plan(
 ) -> Plan:
     """A motion from joint positions `start` (n,) to `goal` that keeps `clear` [m] from the world and from itself.
 
-    `goal`: joint positions (n,), several of which one is to be reached (G, n), or a pose (4, 4) of `frame` (the tip), of
-    which every solution of inverse kinematics that can be found counts. `held`: joints that stay where they are.
+    `goal`: joint positions (n,), several of which one is to be reached (G, n), or a pose (4, 4) of `frame` (the tip):
+    then every solution of inverse kinematics that can be found counts. `held`: joints that stay where they are.
     `attached`: spheres (k, 4), center and radius [m] in `frame` (the tip), that the arm carries; `with_payload` gives
     their mass. `spheres`: the robot's, if not those of `Robot.collision`. The search (RRT-Connect with steps of `step`,
     at most `iterations`) is deterministic, another for every `seed`. `timed`: the path's corners are rounded and it is
@@ -128,7 +133,7 @@ def plan(
     elif not all(limit is None for limit in (velocity, acceleration, torque)):
         raise InputError("limits are a motion's: leave them out, or timed=False")
     else:
-        x = np.concatenate([a + np.linspace(0, 1, 40)[:, None] * (b - a) for a, b in zip(corners, corners[1:], strict=False)])
+        x = np.concatenate([a + np.linspace(0, 1, 40)[:, None] * (b - a) for a, b in itertools.pairwise(corners)])
     least = float(np.min(of.clearance(x, around)))
     length = float(np.linalg.norm(np.diff(corners, axis=0), axis=1).sum())
     return Plan(corners, motion, reached, length, least, proof, found)
@@ -156,8 +161,8 @@ def _carrying(robot: Robot, spheres: SphereModel | None, attached: ArrayLike | N
     pairs = [(k, last) for k in range(last) if int(s.coarse.body[k]) not in near]
 
     def both(a: Spheres, b: Spheres) -> Spheres:
-        parts = ((a.body, b.body), (a.center, b.center), (a.radius, b.radius))
-        return Spheres(*(np.concatenate(part) for part in parts), (*a.link, *b.link))
+        body, center = np.concatenate((a.body, b.body)), np.concatenate((a.center, b.center))
+        return Spheres(body, center, np.concatenate((a.radius, b.radius)), (*a.link, *b.link))
 
     coarse = both(s.coarse, Spheres(held.body[:1], center[None], np.array([radius]), (name,)))
     parent = np.concatenate((s.parent, np.full(len(rows), last)))
@@ -169,11 +174,11 @@ def _inside(robot: Robot, q: Array, what: str) -> Array:
     """q, if it is within the limits, to rounding."""
     lower, upper = robot.limits.lower, robot.limits.upper
     over = np.maximum(q - upper, lower - q)
-    j = int(over.max(axis=0).argmax() if q.ndim > 1 else over.argmax())
-    if (over > BEYOND).all(axis=-1).any() if q.ndim > 1 else over[j] > BEYOND:
+    j = int(over.argmax())
+    if over[j] > BEYOND:
         unit = joint_units(robot)[j]
         raise InputError(
-            f"{what} has {robot.joint_names[j]!r} {float(np.max(over[..., j])):.4g} {unit} beyond its limits "
+            f"{what} has {robot.joint_names[j]!r} {over[j]:.4g} {unit} beyond its limits "
             f"({lower[j]:.4g} to {upper[j]:.4g} {unit})"
         )
     return np.clip(q, lower, upper)
@@ -183,14 +188,18 @@ def _goals(robot: Robot, goal: ArrayLike, frame: str | None, seed: int) -> Array
     """(G, n): joint positions that are the goal."""
     n = robot.n
     x = array("goal", goal, (n,), (None, n), (4, 4))
-    pose = x.shape == (4, 4) and np.allclose(x[3], [0, 0, 0, 1]) and np.allclose(x[:3, :3] @ x[:3, :3].T, np.eye(3), atol=1e-6)
+    pose = (
+        x.shape == (4, 4)
+        and np.allclose(x[3], [0, 0, 0, 1])
+        and np.allclose(x[:3, :3] @ x[:3, :3].T, np.eye(3), atol=1e-6)
+    )
     if not pose:
         if x.shape == (4, 4) and n != 4:
             raise InputError("the goal (4, 4) is no pose: a rotation, a position and the row 0 0 0 1")
         if x.ndim == 2 and not len(x):
             raise InputError("the goal (G, n) has no rows: give at least one")
         rows = np.atleast_2d(x)
-        return np.stack([_inside(robot, row, "the goal") for row in rows]) if len(rows) == 1 else _some_inside(robot, rows)
+        return _inside(robot, rows[0], "the goal")[None] if len(rows) == 1 else _some_inside(robot, rows)
     if reason(robot, frame) is None:
         solutions = robot.ik_all(x, frame)
         found = solutions.q[solutions.found]
@@ -202,7 +211,9 @@ def _goals(robot: Robot, goal: ArrayLike, frame: str | None, seed: int) -> Array
         found = solution.q[solution.converged]
         missed = f"the nearest found is {float(np.min(solution.position_error)):.3g} m away"
     if not len(found):
-        raise InputError(f"no joint positions within the limits put {robot.model.frame(frame).name!r} at the goal: {missed}")
+        raise InputError(
+            f"no joint positions within the limits put {robot.model.frame(frame).name!r} at the goal: {missed}"
+        )
     apart: list[Array] = []
     for q in found:
         if all(np.abs(q - other).max() > SAME for other in apart):
@@ -213,7 +224,7 @@ def _goals(robot: Robot, goal: ArrayLike, frame: str | None, seed: int) -> Array
 def _some_inside(robot: Robot, rows: Array) -> Array:
     """The rows, NaN where they are not within the limits."""
     lower, upper = robot.limits.lower, robot.limits.upper
-    good = (np.maximum(rows - upper, lower - rows) <= BEYOND).all(axis=1)
+    good = np.max(np.maximum(rows - upper, lower - rows), axis=1) <= BEYOND
     if not good.any():
         raise InputError(f"none of the {len(rows)} goals is within the joint limits")
     return np.where(good[:, None], np.clip(rows, lower, upper), np.nan)
@@ -289,7 +300,9 @@ def _search(
     for more, finer in TRIES:
         scene = planner.scene(world, seed, clear + min(more, room), (low, high))
         open_ = ~scene.hits(goals)
-        found = scene.search(q0, goals[open_ if open_.any() else slice(None)], replace(settings, resolution=32.0 * finer))
+        found = scene.search(
+            q0, goals[open_ if open_.any() else slice(None)], replace(settings, resolution=32.0 * finer)
+        )
         if found.status == 1:
             corners = _corners(found.path, q0, goals)
             proof = certify_path(of, corners, world, clear=clear)
@@ -302,13 +315,15 @@ def _search(
         spent = f"{found.iterations} iterations and {found.nodes} states"
         why = "there was no more room for its trees" if found.status < 0 else "iterations= allows more"
         raise InputError(
-            f"no path was found in {spent}: start and goal may lie in parts that are not connected, or a passage is narrow; {why}, "
-            "another seed= goes other ways, a smaller step= finds narrower passages"
+            f"no path was found in {spent}: start and goal may lie in parts that are not connected, or a passage is "
+            f"narrow; {why}, another seed= goes other ways, a smaller step= finds narrower passages"
         )
     found, corners, proof = best
     if proof.touches[~proof.free].any():
         k = int(np.flatnonzero(~proof.free)[0])
-        raise InputError(f"a path was found, but between its samples it touches something, {proof.contact(k)}: give clear=")
+        raise InputError(
+            f"a path was found, but between its samples it touches something, {proof.contact(k)}: give clear="
+        )
     return best
 
 
@@ -350,7 +365,9 @@ def _rounded(
         size = np.where(bad, 0.5 * size, size)
     units = joint_units(robot)
     if not len(size):
-        return Piecewise(np.array([0.0, length[0]]), np.stack((corners[0], u[0]))[None], robot.joint_names, units, "s"), proof
+        return Piecewise(
+            np.array([0.0, length[0]]), np.stack((corners[0], u[0]))[None], robot.joint_names, units, "s"
+        ), proof
     rows, breaks = [], [0.0]
     zero = np.zeros(robot.n)
     for k in range(len(length)):

@@ -158,7 +158,7 @@ class Planner:
     def room(self, nodes: int) -> tuple[Array, Array, Array, Array]:
         """Room for two trees of so many nodes and for a path, each thread's own, used again by every search: what lies
         there is written before it is read."""
-        kept: dict[int, tuple[Array, Array, Array, Array]] = self._local.__dict__
+        kept: dict[int, tuple[Array, Array, Array, Array]] = self._local.__dict__.setdefault("kept", {})
         if nodes not in kept:
             trees, n = _aligned(2 * nodes * self.model.n, self.dtype), self.model.n
             rest = np.empty(2 * nodes, self.dtype), np.empty(2 * nodes, np.int64), np.empty((LONGEST, n), self.dtype)
@@ -184,7 +184,9 @@ class Planner:
         flat = [x for row in small for x in row]
         return big.ravel().tolist(), flat, links, pairs, int((coarse.body >= 0).sum())
 
-    def scene(self, around: World, seed: int = 0, clear: float = 0.0, limits: tuple[Array, Array] | None = None) -> Scene:
+    def scene(
+        self, around: World, seed: int = 0, clear: float = 0.0, limits: tuple[Array, Array] | None = None
+    ) -> Scene:
         """The robot and a world as the arrays that the loops take: nearer than `clear` [m] counts as touching, samples
         lie within `limits` (the joints' own)."""
         W = self.machine.width
@@ -204,8 +206,15 @@ class Planner:
         offsets = rng.integers(-(1 << 63), (1 << 63) - 1, n).tolist() if seed else [0] * n
         samples = [x for pair in zip(offsets, alphas(n), strict=True) for x in pair]
         first = len(HEADER)
-        header = dict(zip(("COARSE_AT", "FINE_AT", "BOXES_AT", "CYLINDERS_AT", "PLANES_AT", "LIMITS_AT"), at, strict=False))
-        header |= {"COARSE": len(coarse) // 4, "MOVING": moving, "PAIRS": len(pairs) // 2, "PLANES": len(arrays.half_spaces)}
+        header = dict(
+            zip(("COARSE_AT", "FINE_AT", "BOXES_AT", "CYLINDERS_AT", "PLANES_AT", "LIMITS_AT"), at, strict=False)
+        )
+        header |= {
+            "COARSE": len(coarse) // 4,
+            "MOVING": moving,
+            "PAIRS": len(pairs) // 2,
+            "PLANES": len(arrays.half_spaces),
+        }
         header |= {"BOXES": -(-len(boxes) // W), "CYLINDERS": -(-len(cylinders) // W)}
         header |= {"LINKS_AT": first, "PAIRS_AT": first + len(links), "SAMPLES_AT": first + len(links) + len(pairs)}
         header["CENTERS"] = int(self.machine.numbers["FLAGS"]) + -(-len(coarse) // (4 * W)) * W
@@ -230,7 +239,9 @@ def _solids(arrays: Any) -> Array:
     zero = np.zeros((len(a), 2))
     capsules = np.column_stack((0.5 * (a + b), R, zero, 0.5 * length, r))
     k = len(arrays.spheres)
-    spheres = np.column_stack((arrays.spheres[:, :3], np.tile(np.eye(3).ravel(), (k, 1)), np.zeros((k, 3)), arrays.spheres[:, 3]))
+    spheres = np.column_stack(
+        (arrays.spheres[:, :3], np.tile(np.eye(3).ravel(), (k, 1)), np.zeros((k, 3)), arrays.spheres[:, 3])
+    )
     return np.concatenate((boxes, capsules, spheres))
 
 
