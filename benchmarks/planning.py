@@ -1,6 +1,6 @@
 """Planning beside VAMP, on the problems of MotionBenchMaker.
 
-    python benchmarks/planning.py RESOURCES [--robots panda ur5 fetch baxter] [--rounds 3] [--limit 0]
+    python benchmarks/planning.py RESOURCES [--robots panda ur5 fetch baxter] [--rounds 3] [--limit 0] [--checks LIBRARY]
 
 RESOURCES is the folder `resources` of VAMP's source distribution (`pip download --no-binary :all: vamp-planner`), which
 holds the problems and the spherized robots; `vamp` must be importable. Both plan in float32 with VAMP's own spheres,
@@ -12,6 +12,7 @@ of ours is checked densely in float64.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import itertools
 import re
 import tarfile
@@ -183,14 +184,80 @@ def compare(resources: Path, name: str, rounds: int, limit: int) -> None:
     )
 
 
+def checks(resources: Path, name: str, library: Path, states: int = 200, rounds: int = 25) -> None:
+    """States and edges of length 1 from free states, in every fiftieth scene: VAMP's own loops (vamp_checks.cc) in
+    turns with ours, the best of the rounds."""
+    module = getattr(vamp, name)
+    robot, spheres = load(resources, name)
+    lower, upper = np.array(module.lower_bounds()), np.array(module.upper_bounds())
+    planner = Planner(robot.model, spheres, lower, upper)
+    W, settings = planner.machine.width, np.array(Settings(resolution=module.resolution()).numbers(), np.float32)
+    theirs = ctypes.CDLL(str(library.resolve())).check
+    theirs.restype = ctypes.c_double
+    rng = np.random.default_rng(1)
+    rows: dict[str, list[tuple[float, float]]] = {}
+    for problem in problems(resources, name, list(module.joint_names()))[::50]:
+        scene = planner.scene(worlds(problem)[0])
+        tables = [np.array(t, np.float32).reshape(-1, c) for t, c in zip(flat(problem), (9, 8, 4), strict=True)]
+        obstacles = [x for t in tables for x in (ctypes.c_void_p(t.ctypes.data), len(t))]
+        q = rng.uniform(lower, upper, (10 * states, len(lower))).astype(np.float32)
+        q = q[~scene.hits(q)][:states]
+        way = rng.normal(size=q.shape)
+        edges = np.stack((q, q + way / np.linalg.norm(way, axis=1)[:, None]), 1).astype(np.float32)
+        hit = scene.edge_hits(*edges.transpose(1, 0, 2), module.resolution())
+        for title, some, alone in (
+            ("a free state", edges, 1),
+            ("a free edge", np.ascontiguousarray(edges[~hit]), 0),
+            ("an edge that touches", np.ascontiguousarray(edges[hit]), 0),
+        ):
+            wide = np.repeat(some[:, 0], W, axis=0)  # all lanes one state, as VAMP does it
+            out, mine = np.zeros(len(some), np.int32), np.zeros(len(wide), np.int64)
+            best = [np.inf, np.inf]
+            for _ in range(rounds if len(some) else 0):
+                pointers = (ctypes.c_void_p(some.ctypes.data), len(some), alone, ctypes.c_void_p(out.ctypes.data))
+                best[0] = min(best[0], theirs(*obstacles, *pointers))
+                began = time.perf_counter()
+                if alone:
+                    scene._call("judge", wide, len(wide), mine)
+                else:
+                    scene._call("judge_edges", settings, some, len(some), mine)
+                best[1] = min(best[1], time.perf_counter() - began)
+            assert len(some) == 0 or (out == 1 - mine[:: W if alone else 1][: len(some)]).all(), "the verdicts differ"
+            if len(some):
+                rows.setdefault(title, []).append((best[0] / len(some), best[1] / len(some)))
+    for title, times in rows.items():
+        v, d = 1e9 * np.mean(times, axis=0)
+        print(f"  {title:22s} VAMP {v:6.0f}  Dalembert {d:6.0f} ns  ({d / v:.2f})")
+
+
+def flat(problem: dict) -> tuple[list, list, list]:
+    """Boxes, capsules and spheres as the rows that vamp_checks.cc takes."""
+    boxes, capsules, balls = [], [], []
+    for _, kind, size, T in problem["objects"]:
+        xyz, rpy = T[:3, 3].tolist(), euler(T)
+        if kind == "sphere":
+            balls.append([*xyz, size[0]])
+        elif kind == "box" or problem["family"] == "box":
+            sides = size if kind == "box" else [2 * size[1], 2 * size[1], size[0]]
+            boxes.append([*xyz, *rpy, *(0.5 * s for s in sides)])
+        else:
+            capsules.append([*xyz, *rpy, size[1], size[0]])
+    return boxes, capsules, balls
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("resources", type=Path)
     parser.add_argument("--robots", nargs="+", default=list(vamp.robots))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--limit", type=int, default=0)
+    parser.add_argument("--checks", type=Path, help="vamp_checks.cc built for the one robot: its states and edges too")
     args = parser.parse_args()
     for name in args.robots:
+        if args.checks:
+            print(f"{name}:")
+            checks(args.resources, name, args.checks)
+            continue
         compare(args.resources, name, args.rounds, args.limit)
 
 

@@ -1,5 +1,6 @@
 // VAMP's own checks of states and edges, timed inside: what its bindings do not offer without copying the environment.
-// Built by benchmarks/planning.py with VAMP's headers: -DROBOT=Panda -DHEADER=<vamp/robots/panda.hh>
+// For benchmarks/planning.py --checks; built with VAMP's headers and flags and -shared -fPIC -DROBOT=Panda
+// '-DHEADER=<vamp/robots/panda.hh>'.
 #include <chrono>
 #include HEADER
 #include <vamp/collision/factory.hh>
