@@ -1,6 +1,6 @@
 """Planning beside VAMP, on the problems of MotionBenchMaker.
 
-    python benchmarks/planning.py RESOURCES [--robots panda ur5 fetch baxter] [--rounds 3] [--limit 0] [--checks LIBRARY]
+    python benchmarks/planning.py RESOURCES [--robots panda …] [--rounds 3] [--limit 0] [--checks LIBRARY]
 
 RESOURCES is the folder `resources` of VAMP's source distribution (`pip download --no-binary :all: vamp-planner`), which
 holds the problems and the spherized robots; `vamp` must be importable. Both plan in float32 with VAMP's own spheres,
