@@ -1,6 +1,8 @@
 """Distances of spheres against coal on the shapes themselves: never larger than the truth, overestimate as stated.
 
     python benchmarks/collision.py [states per robot] [robot …]
+    python benchmarks/collision.py excite [states per robot] [robot …]      default excitations, looked at by coal
+    python benchmarks/collision.py edges [edges] [robot …]                  certified against dense and sampled checks
 
 For every robot random states and a random world of one box, sphere, capsule and cylinder. Printed: the largest excess
 (must not be positive), the largest shortfall beyond what is stated, and the speed of both.
@@ -148,10 +150,90 @@ def compare(robot, states, seed=0):
     return excess, short, t1 - t0, t2 - t1, c
 
 
+def check_excitation(robot, states):
+    """(least distance between links that are a pair, least height above the floor, excitation) by coal."""
+    import coal
+
+    from dalembert.identification import excite
+
+    e = excite(robot, velocity=1.5, torque=1e3, acceleration=10.0, harmonics=3, starts=1, seconds=20)
+    c = robot.collision()
+    link = c.spheres.coarse.link
+    pairs = {frozenset((link[a], link[b])) for a, b in c.spheres.pairs}
+    said = " ".join(e.certificate.contacts)
+    tight = said.partition("hardly ever keep")[2]
+    pairs = {p for p in pairs if not all(name in tight for name in p)}
+    low = said.partition("since nowhere they are: ")[2].partition("WARNING")[0].split(", ")
+    q = e.motion(np.linspace(0, e.period, states))[0]
+    T = np.eye(4)
+    T[2, 3] = -5.0
+    shapes = coal_shapes(robot)
+    own = min(truth(robot, shapes, x, pairs, [])[0] for x in q)
+    high = [s for s in shapes if s[0] not in {name.strip() for name in low}]
+    met = min(truth(robot, high, x, set(), [(coal.Box(100, 100, 10.0), T)])[1] for x in q)
+    return own, met, e
+
+
+def check_edges(robot, edges):
+    """Certified edges against a check a hundred times denser, and their cost against the sampled one."""
+    from dalembert.collision.edges import certify_edge
+
+    c, rng = robot.collision(), np.random.default_rng(0)
+    world, _ = random_world_without_coal(rng)
+    q0 = robot.random_configuration(edges, seed=1)
+    q1 = q0 + rng.normal(size=q0.shape) * 0.2
+    for single in (False, True):
+        certify_edge(c, q0[:1], q1[:1], world, float32=single)
+        t0 = time.process_time()
+        found = certify_edge(c, q0, q1, world, float32=single)
+        t1 = time.process_time()
+        dtype = np.float32 if single else np.float64
+        count = np.ceil(np.abs(q1 - q0).max() / 0.03).astype(int) + 1  # a state every 0.03 rad at the most
+        t = np.linspace(0, 1, count)[:, None]
+        sampled = (q0[:, None] + t * (q1 - q0)[:, None]).astype(dtype)
+        c.distances(sampled[:10], world, 0.0)
+        t2 = time.process_time()
+        c.distances(sampled, world, 0.0)
+        t3 = time.process_time()
+        dense, wrong, near, missed = np.linspace(0, 1, 100 * count)[:, None], 0, 0, 0
+        for k in range(min(edges, 1000)):
+            least = c.distances(q0[k] + dense * (q1[k] - q0[k]), world, 0.01).least.min()
+            wrong += bool(found.free[k] and least <= 0)
+            near += bool(least >= 0.002)
+            missed += bool(least >= 0.002 and not found.free[k])
+        print(
+            f"{robot.name} {dtype.__name__}: {found.free.mean():.1%} free, {found.looks.mean():.1f} looks an edge, "
+            f"{1e6 * (t1 - t0) / edges:.0f} µs against {1e6 * (t3 - t2) / edges:.0f} µs for {count} samples; of "
+            f"{min(edges, 1000)} looked at densely {wrong} wrong, {missed} of {near} with 2 mm not certified",
+            flush=True,
+        )
+
+
+def random_world_without_coal(rng):
+    world = dl.World().floor(-0.1)
+    for k in range(3):
+        x, turn = rng.uniform(-0.8, 0.8, (3, 3)), rng.uniform(-3, 3, (2, 3))
+        world = world.box(f"box{k}", rng.uniform(0.05, 0.3, 3), x[0], turn[0]).sphere(f"ball{k}", 0.1, x[1])
+        world = world.cylinder(f"can{k}", 0.07, 0.2, x[2], turn[1])
+    return world, []
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
-    states = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     site = Path(np.__file__).parents[1]
+    mode = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1] in ("excite", "edges") else ""
+    if mode == "edges":
+        for name in sys.argv[2:] or ["panda"]:
+            check_edges(dl.load(name), int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
+        return
+    if mode == "excite":
+        states = int(sys.argv[1]) if len(sys.argv) > 1 else 50
+        for name in sys.argv[2:] or [*ROBOTS, *(str(site / DATA / name) for name in FOREIGN)]:
+            robot = dl.load(name)
+            own, met, e = check_excitation(robot, states)
+            print(f"{robot.name}: links {own:.4f} m apart, {met:.4f} m above the floor, by coal; {e}", flush=True)
+        return
+    states = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     names = sys.argv[2:] or [*ROBOTS, *(str(site / DATA / name) for name in FOREIGN)]
     for name in names:
         robot = dl.load(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,13 +76,17 @@ class Distances:
 
 class Collision:
     """A robot as spheres, with compiled least distances, never larger than those of the shapes. Links at rest, which
-    may stand on an obstacle, are compared with moving links, and not with the world."""
+    may stand on an obstacle, are compared with moving links, and not with the world; nor are those that are named as
+    `standing`."""
 
-    def __init__(self, model: Model, spheres: SphereModel) -> None:
+    def __init__(self, model: Model, spheres: SphereModel, standing: Container[str] = ()) -> None:
         self.model, self.spheres = model, spheres
-        # The machine's order: groups that move first, since only these are compared with obstacles, balls by groups.
+        self.grounded = np.array(
+            [b < 0 or link in standing for b, link in zip(spheres.coarse.body, spheres.coarse.link, strict=True)], bool
+        )
+        # The machine's order: groups that are compared with obstacles first, balls by groups.
         coarse, last = spheres.coarse, len(model.bodies)
-        self.group_order = np.argsort(coarse.body < 0, kind="stable")
+        self.group_order = np.argsort(self.grounded, kind="stable")
         rank = np.argsort(self.group_order)
         self._order = order = np.argsort(rank[spheres.parent], kind="stable")
         parent, fine, coarse = rank[spheres.parent][order], spheres.fine.take(order), coarse.take(self.group_order)
@@ -92,7 +96,7 @@ class Collision:
         self.balls = np.column_stack((frame[0], fine.center, fine.radius))
         self.groups = np.column_stack((frame[1], coarse.center, coarse.radius, *ends))
         self.pairs = rank[spheres.pairs]
-        self.moving = int((coarse.body >= 0).sum())
+        self.moving = int((~self.grounded).sum())
         self.frame_errors: dict[tuple[float, ...], Array] = {}  # in float32, by how far joints go
 
     def __repr__(self) -> str:
@@ -229,7 +233,7 @@ class Collision:
         for o, (kind, row) in enumerate((k, row) for k in COLUMNS for row in getattr(tables, k)):
             d = np.asarray(SOLIDS[kind](row, tuple(X.T))[0]) - s.fine.radius
             for g, link in enumerate(s.coarse.link):
-                if s.coarse.body[g] < 0:
+                if self.grounded[g]:
                     continue
                 least = float(d[s.parent == g].min())
                 found[link, names[o]] = min(least, found.get((link, names[o]), np.inf))

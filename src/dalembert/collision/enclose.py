@@ -98,7 +98,7 @@ def enclose_geometry(
     if isinstance(geometry, Mesh):
         x, faces = mesh.read(mesh.resolve(geometry.filename, folder, package_dirs))
         return enclose_mesh(x * np.array(geometry.scale), faces, tolerance)
-    kind, row, half = _row(geometry)
+    kind, row, half = row_of(geometry)
     cells = _Cells(-half, half, tolerance)
     depth = -np.asarray(SOLIDS[kind](row, tuple(cells.center.T))[0])
     return cells.cover(depth, depth >= -cells.ball)
@@ -132,7 +132,7 @@ def _surrounded(on: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return (count >= 2) & ~on
 
 
-def _row(geometry: Geometry) -> tuple[str, list[float], Array]:
+def row_of(geometry: Geometry) -> tuple[str, list[float], Array]:
     """(kind of obstacle, its row, half the sides of the box around it)."""
     match geometry:
         case Box(size):
@@ -143,6 +143,8 @@ def _row(geometry: Geometry) -> tuple[str, list[float], Array]:
         case Capsule(r, length):
             ends = [0.0, 0.0, -length / 2, 0.0, 0.0, length / 2, r]
             return "capsules", ends, np.array([r, r, length / 2 + r])
+        case Sphere(r):
+            return "spheres", [0.0, 0.0, 0.0, r], np.array([r, r, r])
     raise InputError(f"a {type(geometry).__name__} is no solid that spheres could enclose")
 
 
@@ -207,4 +209,4 @@ def _surface_points(corners: Array, edge: float) -> Array:
     return np.concatenate(found)
 
 
-__all__ = ["Spheres", "enclose", "enclose_geometry", "enclose_mesh", "shapes_of"]
+__all__ = ["Spheres", "enclose", "enclose_geometry", "enclose_mesh", "files_of", "row_of", "shapes_of"]

@@ -200,12 +200,14 @@ def sphere_model(model: Model, fine: Spheres, overestimate: float = 0.0) -> Sphe
 def movable_pairs(model: Model, coarse: Spheres) -> Indices:
     """(P, 2) of coarse spheres on bodies that move to each other and are not neighbors in the tree."""
     body = coarse.body.tolist()
-
-    def near(a: int, b: int) -> bool:
-        return a == b or (a != BASE and model.parents[a] == b) or (b != BASE and model.parents[b] == a)
-
-    pairs = [(i, j) for i in range(len(body)) for j in range(i + 1, len(body)) if not near(body[i], body[j])]
+    count = range(len(body))
+    pairs = [(i, j) for i in count for j in count[i + 1 :] if not neighbors(model, body[i], body[j])]
     return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def neighbors(model: Model, a: int, b: int) -> bool:
+    """Whether two bodies (−1 the base) are one, or connected by a joint."""
+    return a == b or (a != BASE and model.parents[a] == b) or (b != BASE and model.parents[b] == a)
 
 
 def enclosing_sphere(spheres: Spheres) -> tuple[Array, float]:

@@ -51,7 +51,7 @@ def test_excite_for_people(tmp_path):
     assert "all limits hold that were given" in out and "condition number" in out and "joint1" in out
     assert "rad/s²" in out and "torques at" in out  # what has no limit is shown as it is
     assert "WARNING: tool comes" in out and "ask for --floor 0" in out and "--from" in out
-    assert "not checked: collisions of the arm with itself" in out
+    assert "not checked: collisions with its tool" in out
     assert b"<svg" in picture.read_bytes()
 
 

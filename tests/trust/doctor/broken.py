@@ -415,6 +415,13 @@ DEFECTS: dict[str, Defect] = {
     ),
     "a mirrored mesh": Defect("D413", 'scale="0.06 0.06 0.06"', 'scale="0.06 -0.06 0.06"', "<geometry><mesh"),
     "an undefined material": Defect("D416", '<material name="gray"/>', '<material name="silver"/>'),
+    "a shape inside another link": Defect(
+        "D417",
+        '<geometry><sphere radius="0.03"/></geometry>\n    </visual>\n',
+        '<geometry><sphere radius="0.03"/></geometry>\n    </visual>\n    <collision><origin xyz="-0.32 0 -0.1"/>'
+        '<geometry><sphere radius="0.04"/></geometry></collision>\n',
+        '<link name="upper">',
+    ),
     "an absolute mesh path": Defect(
         "D415", "meshes/cube.stl", "/opt/meshes/cube.stl", "<geometry><mesh", also=("D404",)
     ),

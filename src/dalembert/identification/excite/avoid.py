@@ -99,21 +99,28 @@ def read_avoid(robot: Robot, avoid: object, clear: float | None, floor: object) 
 
 
 def _with_room(robot: Robot, wanted: Avoid, fixed: bool) -> Avoid:
-    """The same without what leaves hardly any room: a floor, unless it is part of a given world, that the links are
-    nowhere clear of, and pairs of links that are clear in few states."""
+    """The same without what leaves hardly any room: links that are nowhere clear of the floor, unless it is part of a
+    given world, and pairs of links that are clear in few states."""
     q = np.concatenate((robot.home[None], robot.random_configuration(TRIALS, seed=0)))
-    spheres, notes = wanted.collision.spheres, []
-    default = not fixed and FLOOR in wanted.world.names
-    if default and not (wanted.collision.distances(q, wanted.world).met > wanted.clear).any():
-        notes.append(
-            "WARNING: nowhere are all links above the floor: only the frames that are named are kept above one"
-        )
-        wanted = replace(wanted, world=wanted.world.without(FLOOR))
+    spheres, notes, standing = wanted.collision.spheres, [], set()
+    if not fixed and FLOOR in wanted.world.names:
+        standing = _standing(wanted, q)
+        if standing:
+            notes.append(f"not kept above the floor, since nowhere they are: {', '.join(sorted(standing))}")
     share = (pair_distances(wanted.collision, q) > wanted.clear).mean(axis=1)
     link = spheres.coarse.link
     tight = [(link[a], link[b]) for (a, b), part in zip(spheres.pairs, share, strict=True) if part < ROOM]
     if tight:
         named = ", ".join(f"{a} and {b}" for a, b in tight)
         notes.append(f"WARNING: not kept apart, since they hardly ever keep {wanted.clear:g} m: {named}")
-        wanted = replace(wanted, collision=Collision(robot.model, spheres.without(*tight)))
-    return replace(wanted, notes=tuple(notes))
+        spheres = spheres.without(*tight)
+    return replace(wanted, collision=Collision(robot.model, spheres, standing), notes=tuple(notes))
+
+
+def _standing(wanted: Avoid, q: Array) -> set[str]:
+    """Moving links that are nowhere clear of the floor."""
+    c, (*normal, offset) = wanted.collision, wanted.world.arrays().half_spaces[0]
+    heights = c.centers(q) @ np.array(normal) - c.spheres.fine.radius - offset
+    coarse = c.spheres.coarse
+    low = [heights[:, c.spheres.parent == g].min(axis=1).max() < wanted.clear for g in range(len(coarse))]
+    return {link for link, body, is_low in zip(coarse.link, coarse.body, low, strict=True) if is_low and body >= 0}
