@@ -3,6 +3,7 @@
 report, studio   screenshots of what `dalembert report panda` and `dalembert studio panda` show (needs Chromium)
 studio-…         the studio in other tabs and with other robots
 equations        M of the planar arm as `Equations` prints it (needs Chromium)
+planning         the arm along the plan of docs/planning.md
 contacts         the figure that the first block of docs/observer.md makes
 whole-body       two humanoids of example-robot-data on their feet, a mobile Panda on a circle
 optimal          two motions that `dalembert.optimal` found
@@ -233,6 +234,45 @@ def optimal() -> None:
     keep("optimal", image.getvalue())
 
 
+def planning() -> None:
+    """The arm along the plan of docs/planning.md."""
+    import matplotlib.pyplot as plt
+    import numpy as np
+
+    block = (ROOT / "docs" / "planning.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    made: dict[str, Any] = {}
+    exec(block, made)
+    arm, plan, world = made["arm"], made["plan"], made["world"]
+    figure = plt.figure(figsize=(8, 5.4))
+    view = figure.add_subplot(projection="3d", computed_zorder=False)
+    angle, height = np.mgrid[0 : 2 * np.pi : 30j, 0 : np.pi : 16j]
+    ball = world.arrays().spheres[0]
+    round_ = np.stack((np.sin(height) * np.cos(angle), np.sin(height) * np.sin(angle), np.cos(height)))
+    view.plot_surface(*(ball[:3, None, None] + ball[3] * round_), color="#d9822b")
+    row = world.arrays().boxes[0]
+    corners = row[:3] + (np.array(np.meshgrid(*[[-1, 1]] * 3)).T.reshape(-1, 3) * row[12:]) @ row[3:12].reshape(3, 3).T
+    for face in ([0, 1, 3, 2], [4, 5, 7, 6], [0, 1, 5, 4], [2, 3, 7, 6], [0, 2, 6, 4], [1, 3, 7, 5]):
+        from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+        view.add_collection3d(Poly3DCollection([corners[face]], color="#b9b4a6", alpha=0.55, edgecolor="#8a8578"))
+    times = np.linspace(0, plan.duration, 9)
+    poses = plan.trajectory.derivatives(times, 0)[0]
+    links = ("base", "shoulder_link", "upper_arm_link", "forearm_link", "wrist_1_link", "wrist_2_link", "tool0")
+    for k, q in enumerate(poses):
+        joints = np.array([arm.fk(q, frame)[:3, 3] for frame in links])
+        shade = plt.get_cmap("viridis")(0.1 + 0.8 * k / (len(poses) - 1))
+        view.plot(*joints.T, "-o", color=shade, linewidth=4, markersize=5, zorder=3 + k)
+    tip = arm.fk(plan.trajectory.derivatives(np.linspace(0, plan.duration, 300), 0)[0])[:, :3, 3]
+    view.plot(*tip.T, "--", color="black", linewidth=1.2, zorder=20)
+    view.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]", xlim=(-1, 0.3), ylim=(-0.7, 0.6), zlim=(0, 1.1))
+    view.set_box_aspect((1.3, 1.3, 1.1), zoom=1.45)
+    view.view_init(24, -150)
+    view.set_title(f"{plan.duration:.2f} s; clearance {1e3 * plan.clearance:.1f} mm, proved", y=1.06)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110)
+    keep("planning", buffer.getvalue())
+
+
 def machine() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -244,6 +284,7 @@ def machine() -> str:
 if __name__ == "__main__":
     MAKERS: dict[str, Callable[[], None]] = {
         "report": report,
+        "planning": planning,
         "studio": studio,
         "studio-simulate": studio_simulate,
         "studio-load": studio_load,

@@ -25,7 +25,7 @@ LAYERS = (
     ("robot", "robots", "loading", "poses", "flows"),
     ("lagrange", "constrained", "actuation"),
     ("trajectories", "simulation", "control"),
-    ("optimal",),
+    ("optimal", "planning"),
     ("identification", "firmware"),
     ("trust",),
     ("draw",),

@@ -144,8 +144,9 @@ def module(
     return "\n".join(parts) + "\n"
 
 
-def object_code(texts: Sequence[str], target: Target) -> bytes:
-    """Machine code of modules, put together."""
+def object_code(texts: Sequence[str], target: Target, optimize: bool = False) -> bytes:
+    """Machine code of modules, put together. `optimize`: by LLVM's passes first, for code with branches and
+    variables in memory."""
     size = sum(map(len, texts))
     if (seconds := SECONDS_PER_CHARACTER * size) >= PATIENCE:
         import logging
@@ -160,6 +161,10 @@ def object_code(texts: Sequence[str], target: Target) -> bytes:
         first, *others = (_parse(text, target) for text in texts)
         for other in others:
             first.link_in(other)
+        if optimize:
+            llvm = _binding()
+            builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(1))
+            builder.getModulePassManager().run(first, builder)
         code: bytes = machine.emit_object(first)
         return code
 

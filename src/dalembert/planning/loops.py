@@ -1,0 +1,532 @@
+"""The planner's loops, in the subset of Python that `compile.native` makes machine code of.
+
+W states lie side by side in the lanes of a vector. Obstacles lie by W too, field by field, so that one look tells
+which of W of them come near what the lanes sweep; only those are compared exactly, lane by lane. A link's few coarse
+spheres are looked at before its many fine ones, and those only for the obstacles that touch the coarse one.
+
+    in       n vectors: the states                               boxes    blocks of W: center, R, half sides, rounding
+    poses    12 vectors for each body that carries spheres       links    per coarse sphere: its body, its fine ones
+"""
+
+# ruff: noqa: F821 - the names in capitals, the intrinsics and `poses` are the compiler's
+# mypy: disable-error-code="name-defined"
+
+from __future__ import annotations
+
+from dalembert.compile.native import Int, Ints, Mask, Real, Reals, Truth, Vector
+
+
+def placed(pose: Reals, sphere: Reals, row: Int) -> Vector:
+    """A coordinate of a sphere's center in the base frame: p + R c."""
+    t = fma(load(pose, W * (3 * row)), sphere[0], load(pose, W * (9 + row)))
+    t = fma(load(pose, W * (3 * row + 1)), sphere[1], t)
+    return fma(load(pose, W * (3 * row + 2)), sphere[2], t)
+
+
+def in_box(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Mask:
+    """Whether spheres touch a box with rounded edges: |max(|Rᵀ(x − c)| − h, 0)| < r + ρ."""
+    dx = x - b[0]
+    dy = y - b[W]
+    dz = z - b[2 * W]
+    u = maximum(absolute(fma(dz, b[9 * W], fma(dy, b[6 * W], dx * b[3 * W]))) - b[12 * W], 0.0)
+    v = maximum(absolute(fma(dz, b[10 * W], fma(dy, b[7 * W], dx * b[4 * W]))) - b[13 * W], 0.0)
+    w = maximum(absolute(fma(dz, b[11 * W], fma(dy, b[8 * W], dx * b[5 * W]))) - b[14 * W], 0.0)
+    reach = r + b[15 * W]
+    return fma(u, u, fma(v, v, w * w)) < reach * reach
+
+
+def near_boxes(x: Real, y: Real, z: Real, r: Real, b: Reals) -> Mask:
+    """The same for one sphere and W boxes."""
+    dx = x - load(b, 0)
+    dy = y - load(b, W)
+    dz = z - load(b, 2 * W)
+    u = maximum(absolute(fma(dz, load(b, 9 * W), fma(dy, load(b, 6 * W), dx * load(b, 3 * W)))) - load(b, 12 * W), 0.0)
+    v = maximum(absolute(fma(dz, load(b, 10 * W), fma(dy, load(b, 7 * W), dx * load(b, 4 * W)))) - load(b, 13 * W), 0.0)
+    w = maximum(absolute(fma(dz, load(b, 11 * W), fma(dy, load(b, 8 * W), dx * load(b, 5 * W)))) - load(b, 14 * W), 0.0)
+    reach = r + load(b, 15 * W)
+    return fma(u, u, fma(v, v, w * w)) < reach * reach
+
+
+def in_cylinder(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Mask:
+    """Whether spheres touch a cylinder: along its axis and away from it."""
+    dx = x - b[0]
+    dy = y - b[W]
+    dz = z - b[2 * W]
+    along = fma(dz, b[5 * W], fma(dy, b[4 * W], dx * b[3 * W]))
+    square = fma(dx, dx, fma(dy, dy, fma(dz, dz, -(along * along))))
+    u = maximum(absolute(along) - b[6 * W], 0.0)
+    v = maximum(sqrt(maximum(square, 0.0)) - b[7 * W], 0.0)
+    return fma(u, u, v * v) < r * r
+
+
+def near_cylinders(x: Real, y: Real, z: Real, r: Real, b: Reals) -> Mask:
+    """The same for one sphere and W cylinders."""
+    dx = x - load(b, 0)
+    dy = y - load(b, W)
+    dz = z - load(b, 2 * W)
+    along = fma(dz, load(b, 5 * W), fma(dy, load(b, 4 * W), dx * load(b, 3 * W)))
+    square = fma(dx, dx, fma(dy, dy, fma(dz, dz, -(along * along))))
+    u = maximum(absolute(along) - load(b, 6 * W), 0.0)
+    v = maximum(sqrt(maximum(square, 0.0)) - load(b, 7 * W), 0.0)
+    return fma(u, u, v * v) < r * r
+
+
+def below(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Mask:
+    """Whether spheres touch a half space: n·x − d < r."""
+    return fma(x, b[0], fma(y, b[1], z * b[2])) - b[3] < r
+
+
+def hits(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
+    """The lanes that touch themselves or the world, as bits; at the first that does, or with `everyone` of all."""
+    found = 0
+    unfolded = work[FLAGS:]
+    for c in range(h[COARSE]):
+        unfolded[c] = 0.0
+    boxes = data[h[BOXES_AT] :]
+    cylinders = data[h[CYLINDERS_AT] :]
+    planes = data[h[PLANES_AT] :]
+    for c in range(h[COARSE]):
+        link = h[h[LINKS_AT] + 3 * c :]
+        pose = work[POSES + 12 * W * link[0] :]
+        s = data[h[COARSE_AT] + 4 * c :]
+        x = placed(pose, s, 0)
+        y = placed(pose, s, 1)
+        z = placed(pose, s, 2)
+        r = s[3]
+        center = work[h[CENTERS] + 3 * W * c :]
+        store(center, 0, x)
+        store(center, W, y)
+        store(center, 2 * W, z)
+        if c < h[MOVING]:
+            mx = center[W // 2]
+            my = center[W + W // 2]
+            mz = center[2 * W + W // 2]
+            dx = x - mx
+            dy = y - my
+            dz = z - mz
+            reach = sqrt(largest(fma(dx, dx, fma(dy, dy, dz * dz)))) * 1.00001 + r
+            count = 0
+            for b in range(h[BOXES]):
+                candidates = bits(near_boxes(mx, my, mz, reach, boxes[16 * W * b :]))
+                while candidates != 0:
+                    k = 16 * W * b + lowest(candidates)
+                    candidates = candidates & (candidates - 1)
+                    if bits(in_box(x, y, z, r, boxes[k:])) != 0:
+                        near[count] = k
+                        count += 1
+            last_box = count
+            for b in range(h[CYLINDERS]):
+                candidates = bits(near_cylinders(mx, my, mz, reach, cylinders[8 * W * b :]))
+                while candidates != 0:
+                    k = 8 * W * b + lowest(candidates)
+                    candidates = candidates & (candidates - 1)
+                    if bits(in_cylinder(x, y, z, r, cylinders[k:])) != 0:
+                        near[count] = k
+                        count += 1
+            last_cylinder = count
+            for k in range(h[PLANES]):
+                if bits(below(x, y, z, r, planes[4 * k :])) != 0:
+                    near[count] = 4 * k
+                    count += 1
+            if count > 0:
+                unfolded[c] = 1.0
+                for f in range(link[1], link[2]):
+                    t = data[h[FINE_AT] + 4 * f :]
+                    center = work[h[FINES] + 3 * W * f :]
+                    fx = placed(pose, t, 0)
+                    fy = placed(pose, t, 1)
+                    fz = placed(pose, t, 2)
+                    fr = t[3]
+                    store(center, 0, fx)
+                    store(center, W, fy)
+                    store(center, 2 * W, fz)
+                    for i in range(last_box):
+                        found = found | bits(in_box(fx, fy, fz, fr, boxes[near[i] :]))
+                    for i in range(last_box, last_cylinder):
+                        found = found | bits(in_cylinder(fx, fy, fz, fr, cylinders[near[i] :]))
+                    for i in range(last_cylinder, count):
+                        found = found | bits(below(fx, fy, fz, fr, planes[near[i] :]))
+                    if found != 0 and (not everyone or found == FULL):
+                        return found
+    less = data[h[LIMITS_AT] + 2 * N]  # of two radii: both were grown by the clearance that is asked for
+    for p in range(h[PAIRS]):
+        i = h[h[PAIRS_AT] + 2 * p]
+        j = h[h[PAIRS_AT] + 2 * p + 1]
+        r = data[h[COARSE_AT] + 4 * i + 3] + data[h[COARSE_AT] + 4 * j + 3] - less
+        if touching(work[h[CENTERS] + 3 * W * i :], work[h[CENTERS] + 3 * W * j :], r) != 0:
+            found = found | meets(h, data, work, near, i, j)
+            if found != 0 and (not everyone or found == FULL):
+                return found
+    return found
+
+
+def unfold(h: Ints, data: Reals, work: Reals, c: Int) -> None:
+    """Place the fine spheres of a coarse one, once for these states."""
+    done = work[FLAGS + c :]
+    if done[0] == 0.0:
+        done[0] = 1.0
+        link = h[h[LINKS_AT] + 3 * c :]
+        pose = work[POSES + 12 * W * link[0] :]
+        for f in range(link[1], link[2]):
+            t = data[h[FINE_AT] + 4 * f :]
+            center = work[h[FINES] + 3 * W * f :]
+            store(center, 0, placed(pose, t, 0))
+            store(center, W, placed(pose, t, 1))
+            store(center, 2 * W, placed(pose, t, 2))
+
+
+def touching(a: Reals, b: Reals, r: Real) -> Int:
+    """The lanes in which centers are nearer than r."""
+    dx = load(a, 0) - load(b, 0)
+    dy = load(a, W) - load(b, W)
+    dz = load(a, 2 * W) - load(b, 2 * W)
+    return bits(fma(dx, dx, fma(dy, dy, dz * dz)) < r * r)
+
+
+def meets(h: Ints, data: Reals, work: Reals, near: Ints, i: Int, j: Int) -> Int:
+    """The lanes in which fine spheres of the coarse ones i and j touch; looked at are those that reach into the other
+    coarse one."""
+    unfold(h, data, work, i)
+    unfold(h, data, work, j)
+    a = h[h[LINKS_AT] + 3 * i :]
+    b = h[h[LINKS_AT] + 3 * j :]
+    radius = data[h[FINE_AT] + 3 :]
+    centers = work[h[FINES] :]
+    less = data[h[LIMITS_AT] + 2 * N]
+    found = 0
+    count = 0
+    for l in range(b[1], b[2]):
+        around = radius[4 * l] + data[h[COARSE_AT] + 4 * i + 3] - less
+        if touching(centers[3 * W * l :], work[h[CENTERS] + 3 * W * i :], around) != 0:
+            near[count] = l
+            count += 1
+    if count > 0:
+        for k in range(a[1], a[2]):
+            around = radius[4 * k] + data[h[COARSE_AT] + 4 * j + 3] - less
+            if touching(centers[3 * W * k :], work[h[CENTERS] + 3 * W * j :], around) != 0:
+                for l in range(count):
+                    reach = radius[4 * k] + radius[4 * near[l]] - less
+                    found = found | touching(centers[3 * W * k :], centers[3 * W * near[l] :], reach)
+    return found
+
+
+def free(h: Ints, data: Reals, work: Reals, near: Ints, a: Reals, d: Reals, length: Real, finer: Real) -> Truth:
+    """Whether nothing touches along q = a + s d, 0 < s ≤ 1: `finer` states per unit of length, W at a time spread over
+    the whole edge, so that the first look meets most obstacles."""
+    steps = maximum(ceil(length * finer / WIDTH), 1.0)
+    back = 1.0 / (WIDTH * steps)
+    first = 1.0 / WIDTH
+    for _k in range(whole(steps)):
+        s = ramp(first, 1.0 / WIDTH)
+        for j in range(N):
+            store(work, W * j, fma(s, d[j], a[j]))
+        poses(work, work[POSES:])
+        if hits(h, data, work, near, False) != 0:
+            return False
+        first = first - back
+    return True
+
+
+def between(a: Reals, b: Reals, d: Reals) -> Real:
+    """d = b − a and its length."""
+    total = 0.0
+    for j in range(N):
+        d[j] = b[j] - a[j]
+        total = fma(d[j], d[j], total)
+    return sqrt(total)
+
+
+def add(tree: Reals, parents: Ints, radii: Reals, k: Int, q: Reals, parent: Int) -> None:
+    """Node k of a tree: blocks of W nodes, coordinate by coordinate; what is not there is far away."""
+    block = tree[(k // W) * (N * W) :]
+    if k % W == 0:
+        store(block, 0, wide(FAR))
+    for j in range(N):
+        block[W * j + k % W] = q[j]
+    parents[k] = parent
+    radii[k] = FAR
+
+
+def node(tree: Reals, k: Int, q: Reals) -> None:
+    block = tree[(k // W) * (N * W) + k % W :]
+    for j in range(N):
+        q[j] = block[W * j]
+
+
+def nearest(tree: Reals, size: Int, q: Reals, scratch: Reals) -> Int:
+    """The node nearest to q, by looking at all, W at a time."""
+    best = wide(FAR * FAR)
+    at = wide(0.0)
+    for b in range((size + W - 1) // W):
+        block = tree[b * (N * W) :]
+        total = wide(0.0)
+        for j in range(N):
+            d = load(block, W * j) - q[j]
+            total = fma(d, d, total)
+        closer = total < best
+        best = where(closer, total, best)
+        at = where(closer, real(b), at)
+    least = smallest(best)
+    lane = lowest(bits(best <= least))
+    store(scratch, 0, at)
+    return whole(scratch[lane]) * W + lane
+
+
+def sample(k: Int, data: Reals, h: Ints, q: Reals) -> None:
+    """Point k of an additive sequence within the limits: lower + span · frac(offset + k α)."""
+    for j in range(N):
+        turns = h[h[SAMPLES_AT] + 2 * j] + k * h[h[SAMPLES_AT] + 2 * j + 1]
+        q[j] = fma(data[h[LIMITS_AT] + N + j], real(turns >> 40) * ULP, data[h[LIMITS_AT] + j])
+
+
+def copy(a: Reals, b: Reals) -> None:
+    for j in range(N):
+        b[j] = a[j]
+
+
+def connect(
+    h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, trees: Reals, radii: Reals, parents: Ints, info: Ints
+) -> Int:
+    """Trees from the start and from the goals that grow to samples and to each other (Kuffner and LaValle 2000), each
+    node with a domain that shrinks where it fails (Yershova et al. 2005). 1 if they met; info then has the two nodes,
+    start tree first. Else 0 (no more iterations) or −1 (no more room)."""
+    room = info[ROOM]
+    q = work[STATES:]
+    new = work[STATES + N :]
+    d = work[STATES + 2 * N :]
+    other = work[STATES + 3 * N :]
+    scratch = work[SCRATCH:]
+    t = 1
+    while info[ITERATIONS] < info[MOST]:
+        info[ITERATIONS] += 1
+        size = real(info[SIZES + t])
+        if absolute(size - real(info[SIZES + 1 - t])) < set[RATIO] * size:
+            t = 1 - t
+        u = 1 - t
+        mine = trees[t * (room * N) :]
+        theirs = trees[u * (room * N) :]
+        sample(info[ITERATIONS] + info[SKIPPED], data, h, q)
+        k = nearest(mine, info[SIZES + t], q, scratch)
+        node(mine, k, other)
+        length = between(other, q, d)
+        radius = radii[t * room + k]
+        if length > radius or length == 0.0:
+            continue
+        if length > set[RANGE]:
+            for j in range(N):
+                d[j] = d[j] * (set[RANGE] / length)
+            length = set[RANGE]
+        if not free(h, data, work, near, other, d, length, set[FINER]):
+            radii[t * room + k] = set[RADIUS] if radius >= FAR else maximum(radius * (1.0 - set[ALPHA]), set[LEAST])
+            continue
+        if radius < FAR:
+            radii[t * room + k] = radius * (1.0 + set[ALPHA])
+        for j in range(N):
+            new[j] = other[j] + d[j]
+        if info[SIZES + t] >= room:
+            return -1
+        add(mine, parents[t * room :], radii[t * room :], info[SIZES + t], new, k)
+        info[SIZES + t] += 1
+        k = nearest(theirs, info[SIZES + u], new, scratch)
+        node(theirs, k, other)
+        length = between(new, other, d)
+        steps = maximum(ceil(length / set[RANGE]), 1.0)
+        for j in range(N):
+            d[j] = d[j] / steps
+        left = whole(steps)
+        while left > 0 and free(h, data, work, near, new, d, length / steps, set[FINER]):
+            if info[SIZES + t] >= room:
+                return -1
+            for j in range(N):
+                new[j] = new[j] + d[j]
+            add(mine, parents[t * room :], radii[t * room :], info[SIZES + t], new, info[SIZES + t] - 1)
+            info[SIZES + t] += 1
+            left -= 1
+        if left == 0:
+            info[MET + t] = info[SIZES + t] - 1
+            info[MET + u] = k
+            return 1
+    return 0
+
+
+def trace(trees: Reals, parents: Ints, path: Reals, info: Ints) -> Int:
+    """The path through both trees; how many states it has, or −1 if they do not fit."""
+    room = info[ROOM]
+    count = 0
+    k = info[MET]
+    while k >= 0:
+        count += 1
+        k = parents[k]
+    if count > info[LONGEST]:
+        return -1
+    k = info[MET]
+    i = count
+    while k >= 0:
+        i -= 1
+        node(trees, k, path[i * N :])
+        k = parents[k]
+    k = parents[room + info[MET + 1]]  # the node itself is where the other tree ended
+    while k >= 0:
+        if count >= info[LONGEST]:
+            return -1
+        node(trees[room * N :], k, path[count * N :])
+        count += 1
+        k = parents[room + k]
+    return count
+
+
+def straight(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, a: Reals, b: Reals) -> Truth:
+    d = work[STATES + 4 * N :]
+    length = between(a, b, d)
+    return free(h, data, work, near, a, d, length, set[FINER])
+
+
+def shortcut(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, path: Reals, size: Int) -> Int:
+    """Leave out what lies between states that a straight edge joins, the farthest first; the new size."""
+    i = 0
+    while i < size - 2:
+        j = size - 1
+        while j > i + 1:
+            if straight(h, data, work, near, set, path[i * N :], path[j * N :]):
+                for k in range((size - j) * N):
+                    path[(i + 1) * N + k] = path[j * N + k]
+                size = size - (j - i - 1)
+                break
+            j -= 1
+        i += 1
+    return size
+
+
+def smooth(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, path: Reals, size: Int) -> Int:
+    """Halve every edge, then move corners to where a quadratic B-spline has them; 1 if any moved."""
+    for i in range(1, size):
+        k = size - i
+        for j in range(N):
+            path[2 * k * N + j] = path[k * N + j]
+    for k in range(size - 1):
+        for j in range(N):
+            path[(2 * k + 1) * N + j] = 0.5 * (path[2 * k * N + j] + path[(2 * k + 2) * N + j])
+    moved = 0
+    middle = work[STATES + 5 * N :]
+    d = work[STATES + 4 * N :]
+    k = 2
+    while k < 2 * size - 2:
+        a = path[(k - 1) * N :]
+        b = path[k * N :]
+        c = path[(k + 1) * N :]
+        for j in range(N):
+            middle[j] = 0.5 * b[j] + 0.25 * (a[j] + c[j])
+        far = between(b, middle, d) > set[CHANGE]
+        if far and straight(h, data, work, near, set, a, middle) and straight(h, data, work, near, set, middle, c):
+            copy(middle, b)
+            moved = 1
+        k += 2
+    return moved
+
+
+def simplify(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, path: Reals, info: Ints) -> None:
+    """Shortcuts and B-splines in turn."""
+    size = info[SIZE]
+    if size > 2 and straight(h, data, work, near, set, path, path[(size - 1) * N :]):
+        copy(path[(size - 1) * N :], path[N:])
+        size = 2
+    for _i in range(info[ROUNDS]):
+        if size < 3:
+            break
+        before = size
+        size = shortcut(h, data, work, near, set, path, size)
+        changed = 1 if size < before else 0
+        if size > 2 and 2 * size - 1 <= info[LONGEST]:
+            changed = changed + smooth(h, data, work, near, set, path, size)
+            size = 2 * size - 1
+        if changed == 0:
+            break
+    info[SIZE] = size
+
+
+def plan(
+    h: Ints,
+    data: Reals,
+    work: Reals,
+    near: Ints,
+    set: Reals,
+    ends: Reals,
+    trees: Reals,
+    radii: Reals,
+    parents: Ints,
+    path: Reals,
+    info: Ints,
+) -> None:
+    """A path from the first row of `ends` to any of the others."""
+    poses_constants(work[POSES:])
+    room = info[ROOM]
+    copy(ends, path)
+    add(trees, parents, radii, 0, ends, -1)
+    info[SIZES] = 1
+    for g in range(info[GOALS]):
+        goal = ends[(g + 1) * N :]
+        if straight(h, data, work, near, set, ends, goal):
+            copy(goal, path[N:])
+            info[SIZE] = 2
+            info[STATUS] = 1
+            info[MET + 1] = g
+            return
+        add(trees[room * N :], parents[room:], radii[room:], g, goal, -1)
+    info[SIZES + 1] = info[GOALS]
+    info[STATUS] = connect(h, data, work, near, set, trees, radii, parents, info)
+    if info[STATUS] == 1:
+        info[SIZE] = trace(trees, parents, path, info)
+        info[RAW] = info[SIZE]
+        if info[SIZE] < 0:
+            info[STATUS] = -1
+        else:
+            simplify(h, data, work, near, set, path, info)
+
+
+def judge(h: Ints, data: Reals, work: Reals, near: Ints, q: Reals, states: Int, out: Ints) -> None:
+    """For each of many states whether it touches anything (1) or not (0)."""
+    poses_constants(work[POSES:])
+    first = 0
+    while first < states:
+        lanes = minimum(states - first, W)
+        for k in range(W):
+            row = q[(first + minimum(k, lanes - 1)) * N :]
+            for j in range(N):
+                work[W * j + k] = row[j]
+        poses(work, work[POSES:])
+        found = hits(h, data, work, near, lanes > 1)
+        for k in range(lanes):
+            out[first + k] = (found >> k) & 1
+        first += W
+
+
+def judge_edges(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, q: Reals, edges: Int, out: Ints) -> None:
+    """For each of many edges, (a, b) one after another, whether a state along it touches anything."""
+    poses_constants(work[POSES:])
+    for e in range(edges):
+        out[e] = 0 if straight(h, data, work, near, set, q[2 * e * N :], q[(2 * e + 1) * N :]) else 1
+
+
+FUNCTIONS = (
+    *(
+        placed,
+        in_box,
+        near_boxes,
+        in_cylinder,
+        near_cylinders,
+        below,
+        unfold,
+        touching,
+        hits,
+        meets,
+        free,
+        between,
+        add,
+        node,
+        nearest,
+    ),
+    *(sample, copy, connect, trace, straight, shortcut, smooth, simplify, plan, judge, judge_edges),
+)
+EXPORTED = ("plan", "judge", "judge_edges")
+# Called from many places, and long: written once each.
+APART = ("hits", "meets", "unfold", "free", "straight", "nearest", "connect", "shortcut", "smooth")
