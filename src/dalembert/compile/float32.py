@@ -106,7 +106,9 @@ class _Search:
     def _score(self, bound: Array) -> Array:
         """How far the bounds of boxes lie above what they may come down to, for the output where it is farthest."""
         hopeful = np.isfinite(self.least)
-        with np.errstate(over="ignore"):  # of an output that some points leave exact
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # of an output that some points leave exact, or without bound
             return (bound / self.least).max(axis=1, where=hopeful, initial=0.0)
 
     def run(self, most: int) -> None:
