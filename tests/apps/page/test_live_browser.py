@@ -265,6 +265,14 @@ def test_a_link_restores_everything(browser, pages):
     broken = Look(browser, pages("panda"), "#q=1,2,x&c=nothing&w=&view=1")
     assert broken.state["controller"] == "pd-gravity" and len(broken.state["q"]) == 7
     broken.close()
+    wild = "#c=computed-torque&g=1e9,-3&w=-5,1e9,-7,42&view=1,1,1,1,1,1,1,1,1,1e9,0,0,0&q=0,0,0,-1e300,0,0,0&run=0"
+    made = Look(browser, pages("panda"), wild)
+    state = made.state
+    assert (state["payload"], state["friction"], state["gravity"], state["stops"]) == (0, 10, 0, 1)
+    omega, zeta = state["settings"]["computed-torque"]
+    assert 0 < omega < 1e3 and 0 < zeta < 1 and abs(state["q"][3]) <= 1e6
+    assert made.ask("dalembert.link()").count("view=1,1,1") == 0
+    made.close()
 
 
 def test_a_link_holds_the_states_of_a_controller(browser, pages):
