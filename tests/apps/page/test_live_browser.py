@@ -113,7 +113,7 @@ class Look:
         self.context.close()
 
 
-@pytest.mark.parametrize("name", ["planar-2r", "panda", "five-bar", "rp"])
+@pytest.mark.parametrize("name", ["planar-2r", "panda", "five-bar", "delta", "rp"])
 def test_a_run_of_a_second_is_that_of_python(browser, pages, name):
     """Every controller of the page, from the same start with the same gains, method and steps: to 1e-9."""
     robot = dl.load(name)
