@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import base64
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -222,17 +223,33 @@ def compare_speed() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------- tab
-MANY = """async function main(load, { wasm, signatures, x, count, seconds }) {
-  const robot = await load(Uint8Array.from(atob(wasm), (c) => c.charCodeAt(0)), signatures), found = {};
+# Each worker has its share of the robots, a pair at least, and a module of its own; a frame ends with the last of them.
+WORKER = """onmessage = async ({ data: { wasm, signatures } }) => {
+  const robot = await load(Uint8Array.from(atob(wasm), (c) => c.charCodeAt(0)), signatures);
+  onmessage = ({ data: { name, given } }) => postMessage(robot[name].run(given).x);
+  postMessage(null);
+};"""
+MANY = """async function main(load, { wasm, signatures, x, count, seconds, script, workers }) {
+  const source = URL.createObjectURL(new Blob([script])), found = {}, n = x.length / count;
+  const all = Array.from({ length: workers }, () => new Worker(source));
+  const ask = (worker, message) => new Promise((done) => {
+    worker.onmessage = (e) => done(e.data);
+    worker.postMessage(message);
+  });
+  await Promise.all(all.map((worker) => ask(worker, { wasm, signatures })));
   for (const name of Object.keys(signatures)) {
-    let state = Float64Array.from(x), frames = [];
+    const share = Math.ceil(count / workers), frames = [];
+    let states = all.map((_, k) => Float64Array.from(x.slice(k * share * n, (k + 1) * share * n)));
     for (let k = 0; k < seconds * 50; k++) {  // frames of 20 steps
       const start = performance.now();
-      state = robot[name].run({ x: state, count, dt: 0.001, steps: 20, first: 20 * k }).x;
+      const given = (x) => ({ x, count: x.length / n, dt: 0.001, steps: 20, first: 20 * k });
+      states = await Promise.all(all.map((worker, i) => ask(worker, { name, given: given(states[i]) })));
       frames.push(performance.now() - start);
     }
-    found[name] = [frames.reduce((a, b) => a + b) / 1000, Math.max(...frames), state.every(Number.isFinite)];
+    const finite = states.every((state) => state.every(Number.isFinite));
+    found[name] = [frames.reduce((a, b) => a + b) / 1000, Math.max(...frames), finite];
   }
+  all.forEach((worker) => worker.terminate());
   return found;
 }"""
 
@@ -244,11 +261,15 @@ def run_tab(count: int, seconds: int) -> None:
     q = arm.home + np.random.default_rng(0).uniform(-0.5, 0.5, (count, arm.n))
     x = np.concatenate([q, np.zeros_like(q)], -1).ravel().tolist()
     given = {"wasm": encode(module.data), "signatures": module.signatures, "x": x, "count": count, "seconds": seconds}
-    with tab() as in_tab:
-        found = in_tab(MANY, given)
-    for name, (took, worst, finite) in found.items():
-        print(f"{count} Pandas for {seconds} s in steps of 1 ms, {name}: {took:.2f} s in one tab ({seconds / took:.1f} "
-              f"times real time), worst frame of 20 ms: {worst:.1f} ms, all finite: {finite}")  # fmt: skip
+    script = runtime().replace("export ", "") + WORKER
+    for workers in (1, os.cpu_count() or 1):
+        with tab() as in_tab:
+            found = in_tab(MANY, given | {"script": script, "workers": workers})
+        for name, (took, worst, finite) in found.items():
+            print(
+                f"{count} Pandas for {seconds} s in steps of 1 ms, {name}, workers: {workers}: {took:.2f} s in one tab "
+                f"({seconds / took:.1f} times real time), worst frame of 20 ms: {worst:.1f} ms, all finite: {finite}"
+            )
 
 
 def main() -> None:

@@ -155,6 +155,15 @@ class Machine:
         self.uc.hook_del(hook)
         return len(seen) + sum(self._left_out(a, size, b) for (a, size), (b, _) in pairwise(seen) if self.thumb)
 
+    def stack(self, run):
+        """Bytes of stack that are taken while this runs."""
+        lowest = [STACK + SIZE - 64]
+        self.uc.ctl_flush_tb()
+        hook = self.uc.hook_add(unicorn.UC_HOOK_CODE, lambda uc, *_: lowest.append(uc.reg_read(self.registers[-2])))
+        run()
+        self.uc.hook_del(hook)
+        return lowest[0] - min(lowest)
+
     def _left_out(self, before, size, after):
         """Thumb instructions between two that were executed: at most four, those of a condition, not of a jump."""
         place, found = before + size, 0

@@ -14,7 +14,7 @@ import pytest
 import dalembert as dl
 from dalembert.compile import compile_function
 from dalembert.compile.kinds import DOUBLE
-from dalembert.compile.object_file import count_instructions, make_object
+from dalembert.compile.object_file import count_instructions, count_stack, make_object, read_functions
 from dalembert.control.registry import CONTROLLERS
 from dalembert.firmware import CORES, make_firmware
 from dalembert.firmware.step import read_step
@@ -57,6 +57,7 @@ def check(firmware, states: int, double: bool = False) -> None:
     (count,) = counts  # whatever the state
     aligned = 3 if firmware.core.name.startswith("cortex") else 0  # what may fill up to a loop
     assert 0 <= firmware.code.instructions - count <= aligned
+    assert machine.stack(lambda: run(0)) == firmware.code.stack
 
 
 @pytest.mark.parametrize("cpu", EMULATED)
@@ -132,10 +133,13 @@ def test_what_is_needed_would_be_noticed():
 def test_instructions_are_counted_by_what_is_executed():
     text = "f:\n\tpush {lr}\n\tbl g\t@ call\n\tpop {pc}\n"
     text += "g:\n\tmov r0, #0\n.L1:\n\tadd r0, r0, #1\n\tblt .L1\n\tbx lr\n.Lend:\n\t.size g, 4\n"
-    assert count_instructions(text, "g", 5) == 1 + 5 * 2 + 1
-    assert count_instructions(text, "f", 5) == 3 + 12
+    functions = read_functions(text)
+    assert count_instructions(functions, "g", 5) == 1 + 5 * 2 + 1
+    assert count_instructions(functions, "f", 5) == 3 + 12
     text = "f:\n\tmovs r6, #0\n\t.p2align\t2\n.LBB1:\n\tadd r0, r0, #1\n\tblt .LBB1\n\tpop {pc}\n\t.p2align\t2\n"
-    assert count_instructions(text, "f", 5) == 1 + 1 + 5 * 2 + 1  # a jump onto an even word, and none behind the end
+    assert (
+        count_instructions(read_functions(text), "f", 5) == 1 + 1 + 5 * 2 + 1
+    )  # a jump onto an even word, and none behind the end
 
 
 # ------------------------------------------------------------------------------------------------------------ as built
@@ -192,6 +196,26 @@ def test_the_self_test_notices_a_wrong_number(tmp_path):
 
 
 # -------------------------------------------------------------------------------------------------------------- files
+@pytest.mark.parametrize(
+    ("text", "bytes_"),
+    [
+        ("push {r4, r5, lr}\n\tvpush {d8, d9}\n\tsub.w sp, sp, #1024\n\tbl g", 12 + 16 + 1024),
+        ("addi sp, sp, -2032\n\tlui a0, 1\n\taddi a0, a0, -96\n\tsub sp, sp, a0\t# much\n\tcall g", 2032 + 4000),
+        ("stp d8, d9, [sp, #-64]!\n\tsub sp, sp, #2, lsl #12\n\tsub sp, sp, #16\n\tbl g", 64 + 8192 + 16),
+        ("pushq %rbx\n\tsubq $48, %rsp\n\tcallq g", 8 + 48 + 8),
+        ("push {r7, lr}\n\tpop {r7, lr}\n\tb g", 8),
+    ],
+)
+def test_stack_is_counted_by_what_moves_its_pointer(text, bytes_):
+    assert count_stack(read_functions(f"f:\n\t{text}\n\tret\ng:\n\tret\n"), "f") == bytes_
+
+
+def test_a_frame_too_large_for_one_instruction():
+    firmware = made("panda", "impedance", "riscv64", double=True)
+    assert firmware.code.stack > 2048
+    check(firmware, 3, double=True)
+
+
 def test_files_and_what_they_say(tmp_path):
     firmware = made("planar-2r", "pid", "cortex-m4", torque_limits=(-5.0, 4.0), name="My arm: π!")
     paths = firmware.write(tmp_path / "deep" / "folder")
@@ -200,7 +224,8 @@ def test_files_and_what_they_say(tmp_path):
     header, readme = (text[suffix].decode() for suffix in (".h", ".md"))
     assert "void my_arm_step(float *state, const float *in, float *out);" in header
     assert "MY_ARM_IN_JOINT2_WANTED_RATE = 7," in header and "#define MY_ARM_STATES 2" in header
-    for words in (f"{firmware.code.size} bytes of flash", f"{firmware.code.instructions} instructions"):
+    code = firmware.code
+    for words in (f"{code.size} bytes of flash, {code.stack} of stack", f"{code.instructions} instructions"):
         assert words in header and words in readme
     assert "| 0 | joint1 | -3.14159 … 3.14159 |" in readme and "| 1 | joint2_torque | 5 |" in readme
 
@@ -276,10 +301,17 @@ def test_torques_within_limits_have_a_bound_far_below_them():
 def test_how_long_samples_are_counted_is_said():
     arm = dl.load("planar-2r")
     endless = dl.trajectories.spline([[0.0, 0.0], [1.0, 0.5], [0.0, 0.0]], [0.0, 0.5, 1.0], ends="periodic")
-    says = "Samples are counted up to 16777216 (4.66 h); then time stands still"
     law = dl.control.PDGravity(arm, 30.0, 5.0)
-    firmware = make_firmware(arm, law, sample_time=1e-3, reference=endless)
-    assert all(says in firmware.files[name].decode() for name in (f"{firmware.name}.h", "README.md"))
+    beats = dl.trajectories.sines([[0.1, 0.1], [0.2, 0.1]], [1.0, np.sqrt(2)])  # which have no period
+    slow = dl.trajectories.sines([0.1, 0.2], 1 / (2 * np.pi))
+    for motion, says in (
+        (endless, "Samples are counted up to 1000 (1 s), where the motion is where it was, and from 1 on again."),
+        (slow, "up to 169646 (169.646 s), where the motion is where it was, and from 1 on again; the motion is off by"),
+        (beats, "Samples are counted up to 921811 (0.256 h); then time stands still"),  # at 8192 rad
+    ):
+        firmware = make_firmware(arm, law, sample_time=1e-3, reference=motion)
+        for name in (f"{firmware.name}.h", "README.md"):
+            assert says in " ".join(firmware.files[name].decode().replace(" * ", " ").split())
     ends = dl.trajectories.minimum_jerk(arm.home, arm.home + 1.0, 1.0)
     assert "are counted" not in make_firmware(arm, law, sample_time=1e-3, reference=ends).files["README.md"].decode()
 

@@ -68,6 +68,33 @@ def test_a_motion_that_is_compiled_in_is_what_would_be_given(arm):
         assert state[0] == min(samples + 1, max(last, samples))
 
 
+@pytest.mark.parametrize("frequency", [0.5, 0.37, 1 / (2 * np.pi)])
+def test_a_motion_with_a_period_keeps_its_accuracy(arm, frequency):
+    """The count begins anew with the motion: after an hour it is as right in float32 as in the first seconds, where
+    counted on it is wrong by what float32 loses of the time."""
+    goal = dl.trajectories.sines([0.3, 0.2], frequency, offset=arm.home)
+    step = read_step(arm, dl.control.ComputedTorque.for_bandwidth(arm, 10.0, 1.0), sample_time=H, reference=goal)
+    again, off = step.cycle
+    assert 0 < again < 2**20 and abs(off) < 1e-7 * again * H
+    q = np.array([0.1, -0.2, 0.3, 0.4])
+    state, hours = step.kernel([float(again)], q)[0], 3600 / H
+    assert state[0] == 1 and step.kernel([float(again - 1)], q)[0][0] == again
+    outside = read_step(arm, dl.control.ComputedTorque.for_bandwidth(arm, 10.0, 1.0), sample_time=None).kernel
+
+    def wrong(samples: float, t: float) -> float:
+        wanted = outside([0.0], np.concatenate([q, *goal(t)]))
+        return float(np.abs(step.kernel(np.float32([samples]), np.float32(q))[1] - wanted).max())
+
+    assert wrong((hours - 1) % again + 1, hours * H) < 0.005
+    assert wrong(hours, hours * H) > 0.005
+
+
+def test_a_law_that_looks_at_the_clock_is_not_counted_anew(arm):
+    goal = dl.trajectories.sines([0.3, 0.2], 0.5, offset=arm.home)
+    law = plain_law(arm, lambda t, q, qd, r, *_: [t, t], follows=True)
+    assert read_step(arm, law, sample_time=H, reference=goal).cycle == (0, 0.0)
+
+
 def plain_law(arm, act, follows=()):
     names = dl.control.PD(arm, 1.0, 1.0).law()
     return Law("plain", names.measures, names.follows[:2] if follows else (), names.outputs, act)

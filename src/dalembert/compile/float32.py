@@ -106,7 +106,7 @@ class _Search:
     def _score(self, bound: Array) -> Array:
         """How far the bounds of boxes lie above what they may come down to, for the output where it is farthest."""
         hopeful = np.isfinite(self.least)
-        with np.errstate(over="ignore"):  # of an output that some points leave exact
+        with np.errstate(over="ignore", invalid="ignore"):  # of outputs that points leave exact, or without bound
             return (bound / self.least).max(axis=1, where=hopeful, initial=0.0)
 
     def run(self, most: int) -> None:
@@ -115,7 +115,7 @@ class _Search:
         price = len(movable) + (1 << along)
         while along and self.used + price <= most:
             score = self._score(self.bound)
-            chosen = np.argsort(-score)[: min(TOGETHER, (most - self.used) // price)]
+            chosen = np.argsort(-score, kind="stable")[: min(TOGETHER, (most - self.used) // price)]
             chosen = chosen[(score[chosen] > NEAR) & (score[chosen] >= 0.9 * score[chosen[0]])]
             if not len(chosen):
                 return

@@ -10,6 +10,7 @@ passed on by the function that others call. All three are tried.
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import dataclass
 from itertools import pairwise
@@ -31,12 +32,13 @@ SEVERAL = {"call": 2, "tail": 2, ".p2align 2": 1, ".p2align 3": 3}
 @dataclass(frozen=True)
 class ObjectFile:
     """The file, the assembly it was made of, bytes of code and numbers in it, instructions of a call (exact, but for
-    what a linker shortens and what aligns loops: at most), and the symbols it wants from others."""
+    what a linker shortens and what aligns loops: at most), bytes of stack, and the symbols it wants from others."""
 
     data: bytes
     assembly: str
     size: int
     instructions: int
+    stack: int
     undefined: tuple[str, ...]
 
 
@@ -49,8 +51,15 @@ def make_object(program: Program, signature: Signature, target: Target) -> Objec
     best = min(range(len(sizes)), key=sizes.__getitem__)
     data, text, angles = made[best]
     assembly = llvm.assembly(text, target)
-    instructions = count_instructions(assembly, signature.name, angles)
-    return ObjectFile(data, assembly, sizes[best], instructions, _undefined(found[best], wide=data[4] == 2))
+    functions = read_functions(assembly)
+    return ObjectFile(
+        data,
+        assembly,
+        sizes[best],
+        count_instructions(functions, signature.name, angles),
+        count_stack(functions, signature.name),
+        _undefined(found[best], wide=data[4] == 2),
+    )
 
 
 def _module(program: Program, signature: Signature, target: Target, numbers: str) -> tuple[str, int]:
@@ -77,12 +86,11 @@ def _module(program: Program, signature: Signature, target: Target, numbers: str
     return "\n".join(parts) + "\n", angles
 
 
-def count_instructions(assembly: str, name: str, trips: int) -> int:
-    """Instructions that a call executes, those of what it calls included. All is straight line but loops that run
-    `trips` times: what lies between a label and a jump back to it."""
+def read_functions(assembly: str) -> dict[str, list[str]]:
+    """Labels and instructions of each function, and what aligns its loops, without comments."""
     functions: dict[str, list[str]] = {}
     lines: list[str] = []
-    texts = [" ".join(line.split("#")[0].split("@ ")[0].split("//")[0].split()) for line in assembly.splitlines()]
+    texts = [" ".join(re.split("# |@ |//|#$", line)[0].split()) for line in assembly.splitlines()]
     for text, after in pairwise([*texts, ""]):
         if text.endswith(":") and not text.startswith("."):
             lines = functions.setdefault(text[:-1], [])
@@ -90,6 +98,12 @@ def count_instructions(assembly: str, name: str, trips: int) -> int:
             not text.startswith(".") or text.endswith(":") or (text in SEVERAL and after.startswith(".LBB"))
         ):
             lines.append(text)
+    return functions
+
+
+def count_instructions(functions: dict[str, list[str]], name: str, trips: int) -> int:
+    """Instructions that a call executes, those of what it calls included. All is straight line but loops that run
+    `trips` times: what lies between a label and a jump back to it."""
 
     def count(called: str) -> int:
         total, begin = 0, {}
@@ -107,6 +121,42 @@ def count_instructions(assembly: str, name: str, trips: int) -> int:
         return total
 
     return count(name)
+
+
+# What moves the stack pointer: Arm's lists of registers, differences, and stores that move it by themselves.
+LISTED = re.compile(r"(v?)(push|pop)(?:\.w)? \{(.*)\}")
+MOVED = re.compile(r"(sub|add|addi)[wq]?(?:\.w)? (?:sp, )?(?:sp, )?[#$]?(-?\w+)(?:, (%rsp|lsl #12))?")
+STORED = re.compile(r"(?:st|ld)\w+ .*\[sp(?:, #(-\d+)\]!|\], #(\d+))")
+LOADED = re.compile(r"(lui|li|addi|mov\w*) (\w+), (?:\w+, )?#?(-?\d+)")
+
+
+def count_stack(functions: dict[str, list[str]], name: str) -> int:
+    """Bytes of stack that a call takes, those of what it calls included; on x86 with return addresses."""
+
+    def depth(called: str) -> int:
+        now = most = 0
+        held: dict[str, int] = {}  # by registers, of frames too large for one instruction
+        for line in functions[called]:
+            word, *operands = line.replace(",", " ").split()
+            if found := LISTED.fullmatch(line):
+                listed = found[3].split(", ")
+                now += (-1 if found[2] == "pop" else 1) * sum(8 if x[0] == "d" else 4 for x in listed)
+            elif word in ("pushq", "popq"):
+                now += 8 if word == "pushq" else -8
+            elif (found := MOVED.fullmatch(line)) and ("sp," in line or found[3] == "%rsp"):
+                size = held[found[2]] if found[2] in held else int(found[2], 0)
+                now += (1 if found[1] == "sub" else -1) * (size << 12 if found[3] == "lsl #12" else size)
+            elif found := STORED.fullmatch(line):
+                now -= int(found[1] or found[2])
+            elif found := LOADED.fullmatch(line):
+                size = int(found[3]) << 12 if found[1] == "lui" else int(found[3])
+                held[found[2]] = size + (held.get(found[2], 0) if found[1] == "addi" else 0)
+            most = max(most, now)
+            if operands and operands[-1] in functions:
+                most = max(most, now + (8 if word == "callq" else 0) + depth(operands[-1]))
+        return most
+
+    return depth(name)
 
 
 def _leave_out_unwinding(data: bytes) -> bytes:

@@ -38,6 +38,7 @@ from dalembert.scalar.interval import Interval, IntervalCondition, interval
 Array = NDArray[np.float64]
 UNIT = 2.0**-53  # of doubles, in which this is computed
 SAFE = 1 + 2.0**-20  # for sums of positive numbers: their own rounding, and c² + s² of a rounded cosine and sine
+NOTHING = 2.0**-100  # a divisor of whose kind float32's quotients have no end
 EXPONENT = 0x7FF0_0000_0000_0000  # its bits in a double
 CHUNK = 1 << 12  # numbers in one array: boxes times outputs, for them to stay in the cache
 
@@ -347,8 +348,8 @@ class Rounding:
         low, high = float(np.min(x.low)), float(np.max(x.high))
         between = f"between {low:.3g} and {high:.3g}"
         match step.operation:
-            case "divide" if low <= 0 <= high:
-                return f"step {k} divides by a number {between}, which may be zero"
+            case "divide" if low <= 0 <= high or min(abs(low), abs(high)) < NOTHING:
+                return f"step {k} divides by a number {between}, which may be zero or next to it"
             case "sqrt" if low <= 0:
                 return f"step {k} takes the root of a number {between}: of zero it has no slope, below no value"
             case "log" if low <= 0:

@@ -125,6 +125,12 @@ class Firmware:
             sides[argument] = (low, high)
         return kernel.float32_error(sides, boxes=max(PROOF // max(kernel.operations, 1), 1))
 
+    @property
+    def proved(self) -> float | None:
+        """The largest of the bounds, where it says something: less than the outputs themselves."""
+        bound = float(self.float32_bound.bounds[-1].max())
+        return bound if bound < self.float32_errors[2].max() else None
+
 
 def _last(results: object) -> Array:
     return np.asarray(results[-1] if isinstance(results, tuple) else results)

@@ -12,11 +12,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
 
 from dalembert.arguments import number, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
+from dalembert.compile.kinds import SINGLE
 from dalembert.control.observer import MomentumObserver, SampledObserver
 from dalembert.errors import DalembertError, InputError
 from dalembert.flow import Flow, Scalar, Scalars
@@ -29,6 +33,8 @@ from dalembert.simulation.loop import ClosedLoop, follow_reference
 from dalembert.system import System
 
 COUNTED = 2**24  # samples: a float counts them exactly so far; then time stands still
+MOST_PERIODS = 1000  # after which the count begins anew: sines of more are no longer right in float32
+DRIFT = 1e-7  # of time: by which a repeating motion may be off, less than any crystal is
 SAMPLES, BEGUN, FILTERED, EXTERNAL = "samples", "begun", "_filtered", "_external"
 
 
@@ -99,12 +105,38 @@ class LawStep:
         taken = self._trace(lambda: compile_function(function, [(1,), (size,)], [(self.loop.ends[-1],)]))
         return any(step.operation == "input" and step.value[0] == 0 for step in taken.program.steps)
 
+    @cached_property
+    def cycle(self) -> tuple[int, float]:
+        """After how many samples a motion that repeats is where it was, and how far it then is from there [s]: the
+        fewest within DRIFT. (0, 0) where nothing repeats, or time is looked at otherwise too."""
+        period = getattr(self.motion, "period", None)
+        if period is None or self.h is None or math.isfinite(self.motion.duration):  # type: ignore[union-attr]
+            return 0, 0.0
+        if replace(self, motion=None)._needs_time:
+            return 0, 0.0
+        for most in range(1, MOST_PERIODS):
+            turns = Fraction(period / self.h).limit_denominator(most)  # samples in so many periods
+            if turns.numerator > COUNTED:
+                break
+            off = turns.numerator * self.h - turns.denominator * period
+            if abs(off) <= DRIFT * turns.denominator * period:
+                return turns.numerator, off
+        return 0, 0.0
+
+    @property
+    def ends(self) -> bool:
+        """Whether there is a motion that ends while samples are counted."""
+        return self.motion is not None and self.motion.duration < COUNTED * (self.h or math.inf)
+
     @property
     def last_sample(self) -> int:
-        """Where the count of samples stands still: a motion that has ended rests."""
-        if self.motion is None or not math.isfinite(self.motion.duration):
-            return COUNTED
-        assert self.h is not None
+        """Where the count of samples stands still, a motion that has ended resting, or begins anew with the motion."""
+        if self.cycle[0]:
+            return self.cycle[0]
+        if not self.ends:
+            fastest = max(np.abs(getattr(self.motion, "omega", [0.0])).tolist(), default=0.0) * (self.h or 0.0)
+            return min(COUNTED, int((SINGLE.largest_angle - 1.0) / fastest)) if fastest else COUNTED
+        assert self.h is not None and self.motion is not None
         return min(COUNTED, math.ceil(self.motion.duration / self.h) + 1)
 
     # ------------------------------------------------------------------------------------------------ over any scalar
@@ -154,7 +186,7 @@ class LawStep:
             new += self.observer.step(q, qd, out, state[len(new) + bool(self.clock) :])
             out += new[-n:]
         if self.clock == SAMPLES:
-            new = [where(samples < float(self.last_sample), samples + 1.0, samples), *new]
+            new = [where(samples < float(self.last_sample), samples + 1.0, 1.0 if self.cycle[0] else samples), *new]
         return [1.0, *new] if self.clock == BEGUN else new, out
 
     # ---------------------------------------------------------------------------------------------------- compiled

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.compile.c_source import c_source, guarded, literal
 from dalembert.compile.kinds import SINGLE
 from dalembert.firmware.cores import BARE
-from dalembert.firmware.step import COUNTED, SAMPLES
+from dalembert.firmware.step import SAMPLES
 from dalembert.names import identifier, in_line, in_markdown
 
 if TYPE_CHECKING:
@@ -41,20 +41,28 @@ def _facts(f: Firmware) -> Iterator[str]:
         yield "A state of zeros is the start."
     else:
         yield "The law has no memory: state is not looked at, and may be NULL."
-    if f.step.h is not None and f.step.clock == SAMPLES and f.step.last_sample == COUNTED:
+    again, off = f.step.cycle
+    if f.step.h is not None and f.step.clock == SAMPLES and again:
+        drift = 3600 * abs(off) / (again * f.step.h)
+        late = f"; the motion is off by {drift:.1g} s an hour" if abs(off) > 1e-9 * f.step.h else ""
         yield (
-            f"Samples are counted up to {COUNTED} ({COUNTED * f.step.h / 3600:.3g} h); then time stands still, and "
+            f"Samples are counted up to {again} ({again * f.step.h:g} s), where the motion is where it was, and from 1 "
+            f"on again{late}."
+        )
+    elif f.step.h is not None and f.step.clock == SAMPLES and not f.step.ends:
+        last = f.step.last_sample
+        yield (
+            f"Samples are counted up to {last} ({last * f.step.h / 3600:.3g} h); then time stands still, and "
             "rates that are wanted go on: start again before, with a state of zeros."
         )
     if f.code is not None:
         yield (
-            f"Machine code: {f.code.size} bytes of flash, {f.code.instructions} instructions a call at most, the same "
-            "for every state; it needs no other function."
+            f"Machine code: {f.code.size} bytes of flash, {f.code.stack} of stack, {f.code.instructions} instructions "
+            "a call at most, the same for every state; it needs no other function."
         )
     if f.kind is SINGLE:
         _, largest, size = f.float32_errors
-        bound = f.float32_bound.bounds[-1].max()
-        proved = f"at most {bound:.2g}, proved" if np.isfinite(bound) else "no bound is proved"
+        proved = "no bound is proved" if f.proved is None else f"at most {f.proved:.2g}, proved"
         yield (
             f"Error of float32 over the ranges in README.md: {proved}; {largest.max():.2g} of {size.max():.3g} at "
             "random states."
@@ -197,7 +205,7 @@ def _readme(f: Firmware) -> str:
         heads += ["largest", "error of float32: half below", "largest met", "never above"]
         columns = zip(*f.float32_errors, f.float32_bound.bounds[-1].tolist(), strict=True)
         for row, (median, worst, size, bound) in zip(rows, columns, strict=True):
-            row += [f"{size:.3g}", f"{median:.2g}", f"{worst:.2g}", f"{bound:.2g}" if np.isfinite(bound) else "?"]
+            row += [f"{size:.3g}", f"{median:.2g}", f"{worst:.2g}", f"{bound:.2g}" if bound < size else "?"]
     parts.append("## out\n\n" + _rows(heads, rows))
     if f.kind is SINGLE:
         parts.append(

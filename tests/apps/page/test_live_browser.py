@@ -145,6 +145,26 @@ def test_a_run_of_a_second_is_that_of_python(browser, pages, name):
     look.close()
 
 
+def test_a_delta_falls_as_in_python(browser, pages):
+    """It passes by singular poses, where a run from 1e-13 beside departs by 1e-9 to 1e-8: as much as rounding in a
+    thousand steps may. The page's is no farther from Python's than that."""
+    system, look = dl.Constrained(dl.load("delta")), Look(browser, pages("delta"))
+    q = np.array(look.state["q"])
+    found = look.ask(
+        """(q) => { dalembert.set({ controller: "none", q }); dalembert.set({ stops: 0, running: false });
+          return dalembert.run(1.0, 500).slice(-2); }""",
+        q.tolist(),
+    )
+    run, *beside = (dl.simulate(system, None, q0=q + off, duration=1.0) for off in (0.0, 1e-13, -1e-13))
+    middle, end = len(run.t) // 2, len(run.t) - 1
+    for at, row, least in ((middle, found[0], 1e-11), (end, found[1], 1e-10)):
+        for name in ("q", "qd"):
+            wanted = getattr(run, name)[at]
+            apart = max(float(np.abs(getattr(other, name)[at] - wanted).max()) for other in beside)
+            assert run.t[at] == row["t"] and np.abs(np.array(row[name]) - wanted).max() < max(apart, least) < 1e-6
+    look.close()
+
+
 def test_a_motion_is_followed_as_python_follows_it(browser, pages):
     robot, q1 = dl.load("planar-2r"), [1.0, 0.4]
     look = Look(browser, pages("planar-2r", motion=[q1], controllers=["computed-torque", "pd"]))
@@ -265,6 +285,14 @@ def test_a_link_restores_everything(browser, pages):
     broken = Look(browser, pages("panda"), "#q=1,2,x&c=nothing&w=&view=1")
     assert broken.state["controller"] == "pd-gravity" and len(broken.state["q"]) == 7
     broken.close()
+    wild = "#c=computed-torque&g=1e9,-3&w=-5,1e9,-7,42&view=1,1,1,1,1,1,1,1,1,1e9,0,0,0&q=0,0,0,-1e300,0,0,0&run=0"
+    made = Look(browser, pages("panda"), wild)
+    state = made.state
+    assert (state["payload"], state["friction"], state["gravity"], state["stops"]) == (0, 10, 0, 1)
+    omega, zeta = state["settings"]["computed-torque"]
+    assert 0 < omega < 1e3 and 0 < zeta < 1 and abs(state["q"][3]) <= 1e6
+    assert made.ask("dalembert.link()").count("view=1,1,1") == 0
+    made.close()
 
 
 def test_a_link_holds_the_states_of_a_controller(browser, pages):

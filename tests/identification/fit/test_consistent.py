@@ -72,6 +72,35 @@ def test_massless_links_and_known_bodies():
         identify(light, run, fixed={"link3:m": 0.0, "link3:mx": 1.0})
 
 
+@pytest.mark.parametrize("name", ["ur5e", "panda"])
+@pytest.mark.parametrize("factor", [0.3, 30.0])
+def test_exact_data_far_from_what_was_described(name, factor):
+    """Ten ways to say the same rows: whatever the last digits, an answer is found that fits to rounding."""
+    robot = dl.load(name)
+    run = true_samples(robot, seconds=20.0)
+    columns = Columns(with_other_masses(robot, factor))
+    b = base(columns)
+    data = compress(columns, b, run)
+    found = least_squares(data)
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        rounded = replace(data, triangles=data.triangles * (1 + 1e-15 * rng.normal(size=data.triangles.shape)))
+        answer = fit_consistent(columns, b, rounded, found, columns.model_values())
+        assert answer.feasible and answer.cost < 1e-10 * np.sum(data.stacked(found.weights)[:, -1] ** 2)
+
+
+def test_a_joint_without_load():
+    """One that moves nothing has torques of zero, and no weight without bound."""
+    robot = dl.load("planar-3r")
+    d = robot.description
+    bare = dl.Robot(replace(d, links=tuple(replace(x, inertial=None) if x.name == "link3" else x for x in d.links)))
+    run = true_samples(bare, seconds=20.0)
+    assert not run.tau[:, 2].any()
+    result = identify(bare, run)
+    assert np.isfinite(result.estimate.weights).all() and np.ptp(np.log10(result.estimate.weights)) < 7
+    assert off(bare, result.robot) < 1e-6
+
+
 def in_units(robot: dl.Robot, run: dl.identification.Samples, mass: float, length: float, time: float):
     """The same arm and run in units of which one kilogram, meter and second are so many."""
 

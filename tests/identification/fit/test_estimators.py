@@ -171,6 +171,20 @@ def test_instruments_take_the_bias_away():
     np.testing.assert_allclose(stated / spread, 1, atol=0.4)
 
 
+def test_data_about_another_estimate_keep_their_residuals():
+    """As if β were the best fit of each joint: it is the least-squares answer, and what was left is left."""
+    _, columns, b, _, clean = setting("planar-2r")
+    run = replace(clean, tau=clean.tau + np.random.default_rng(0).normal(size=clean.tau.shape))
+    data = compress(columns, b, run)
+    beta = np.random.default_rng(1).normal(size=b.rank)
+    moved = data.about(beta)
+    np.testing.assert_allclose(least_squares(moved, weighted=False).beta, beta, atol=1e-9)
+    best = [np.linalg.pinv(T[:, :-1]) @ T[:, -1] for T in data.triangles]
+    left = [data.squares(own)[k] for k, own in enumerate(best)]
+    assert min(left) > 100
+    np.testing.assert_allclose(moved.squares(beta), left, rtol=1e-9)
+
+
 def test_own_regressor_as_instrument_is_least_squares():
     """Z = Y: the weighted least-squares answer; in two runs as in one."""
     _, columns, b, _, clean = setting("ur5e")

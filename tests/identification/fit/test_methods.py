@@ -48,8 +48,7 @@ def test_instrumental():
     noise = np.random.default_rng(1).normal(size=run.q.shape)
     noisy = replace(run, qdd=run.qdd - noise, tau=run.tau + 2 * noise)
     plain = identify(given, noisy)
-    # An open fault: on some machines Clarabel ends with NumericalError where it makes this estimate consistent.
-    found = identify(given, noisy, method="instrumental", instruments=run, consistent=False)
+    found = identify(given, noisy, method="instrumental", instruments=run)
     assert error(found, true, run) < 0.3 * error(plain, true, run)
     with pytest.raises(InputError, match="go together"):
         identify(given, noisy, method="instrumental")

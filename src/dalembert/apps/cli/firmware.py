@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import click
@@ -101,7 +100,12 @@ def _data(made: Firmware, files: list[str]) -> dict[str, object]:
     data: dict[str, object] = {"function": made.signature.declaration, "cpu": made.core.name, "files": files}
     data |= {"states": step.states, "inputs": step.inputs, "outputs": step.outputs, "sample_time": step.h}
     if code is not None:
-        data |= {"flash": code.size, "instructions": code.instructions, "undefined": code.undefined}
+        data |= {
+            "flash": code.size,
+            "stack": code.stack,
+            "instructions": code.instructions,
+            "undefined": code.undefined,
+        }
     found = {"float32_errors": made.float32_errors[1], "float32_bound": made.float32_bound.bounds[-1]}
     return data | {"box": made.box, **found}
 
@@ -111,9 +115,10 @@ def _show(made: Firmware, files: list[str]) -> None:
     click.echo(f"{made.signature.declaration};")
     click.echo(f"{made.core.title}: {len(step.states)} states, {len(step.inputs)} inputs, {len(step.outputs)} outputs")
     if code is not None:
-        click.echo(f"{code.size} bytes of flash, {code.instructions} instructions a call at most")
+        click.echo(
+            f"{code.size} bytes of flash, {code.stack} of stack, {code.instructions} instructions a call at most"
+        )
     worst = output.number(float(made.float32_errors[1].max()), 2)
-    bound = float(made.float32_bound.bounds[-1].max())
-    proved = f"never above {output.number(bound, 2)}" if math.isfinite(bound) else "no bound is proved"
+    proved = "no bound is proved" if made.proved is None else f"never above {output.number(made.proved, 2)}"
     click.echo(f"error of float32 in its ranges: {worst} at random states, {proved} (README.md has each)")
     output.print_files(*files)

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,10 @@ Array = NDArray[np.float64]
 MARGIN = 1e-6  # of a body's own size: how far inside the cone the answer is asked to be
 EXACT = 1e-7  # of the torques: what is left below it is rounding
 GAP = 1e-3  # of the residual's square, between an answer and its lower bound: it is the best
+# How a projection is posed to the solver, by turns until an answer stands: the unit in which it counts, and what it
+# adds to the diagonal of its equations (its own 1e-8 drowns data that are exact).
+POSED = ((1.0, 1e-8), (1.0, 1e-12), (1.0, 1e-10), (1e1, 1e-8), (1e1, 1e-14), (1e2, 1e-12))
+LOOSER = (1.0, 1e2, 1e4)  # residuals as which those of data too exact for the solver are then taken
 LIGHT = 0.1  # of what the torques show: less is never meant by a value that is given
 
 
@@ -144,23 +149,27 @@ def fit_consistent(
     size = find_sizes(columns, base, data, near)
     start = np.asarray(near, float)[columns.free]
     kinds = [name.rsplit(":", 1)[-1] for name in columns.names]
-    rows, right, cones = _cones(columns, start, size, [k for k, kind in enumerate(kinds) if kind in positive])
+    one_sided = [k for k, kind in enumerate(kinds) if kind in positive]
+    rows, right, cones = _cones(columns, start, size, one_sided)
     smallest = EXACT * float(np.linalg.norm(R[:, -1]))
     left = float(np.sqrt(max(least, smallest**2))) or 1.0  # torques of zeros leave nothing
     pull = left * np.sqrt(estimate.repeated / (data.rows * len(weights)))
-    for unit in (1.0, 1e2, 1e4):
+    for looser, posed in product(LOOSER, POSED):
+        e, held = looser * left, looser * pull
         try:
-            answer, iterations, word = _project(A * size, b - A @ start, left, pull, unit, rows, right, cones)
+            answer, iterations, word = _project(A * size, b - A @ start, e, held, posed, rows, right, cones)
         except ArithmeticError as error:
             word = str(error)
             continue
         free = start + size * answer
+        free[one_sided] = np.maximum(free[one_sided], 0.0)
         values = columns.with_values(free)
         bodies = values[: 10 * columns.bodies].reshape(-1, 10)
         lowest = np.asarray(np.linalg.eigvalsh(pseudo_inertia(bodies))[:, 0], np.float64)
         known = np.isin(np.arange(columns.bodies), columns.free // 10, invert=True)  # in all ten parameters
         if ((lowest > 0) | known).all():
             missed = A @ free - b
+            word += f", residuals taken as {looser:g} times as large" if looser > 1 else ""
             return Consistent(values, lowest, float(missed @ missed) + least, least, iterations, word)
         word = f"a pseudo-inertia has the eigenvalue {lowest.min():.2g}"
     raise InputError(
@@ -170,16 +179,24 @@ def fit_consistent(
 
 
 def _project(
-    A: Array, b: Array, left: float, pull: float, unit: float, rows: Array, right: Array, cones: list[tuple[str, int]]
+    A: Array,
+    b: Array,
+    left: float,
+    pull: float,
+    posed: tuple[float, float],
+    rows: Array,
+    right: Array,
+    cones: list[tuple[str, int]],
 ) -> tuple[Array, int, str]:
     """The x with right − rows x in the cones that is least in (‖A x − b‖² + ‖pull x‖²)/left², iterations and the
-    solver's word; to the solver the root of that is counted in a unit that it may like better. ArithmeticError where it
-    is not, or not shown to be, the least."""
+    solver's word; to the solver the root of that is counted in a unit that it may like better, `posed` with what
+    it adds to its diagonal. ArithmeticError where it is not, or not shown to be, the least."""
     try:
         import clarabel
         from scipy import sparse
     except ImportError:
         raise MissingExtraError("clarabel is not installed: pip install 'dalembert[opt]'") from None
+    unit, added = posed
     whole = unit * left
     _, s, Vt = np.linalg.svd(A / whole, full_matrices=True)
     s = np.append(s, np.zeros(len(Vt) - len(s)))
@@ -190,6 +207,7 @@ def _project(
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    settings.static_regularization_constant = added
     kinds = {"positive": clarabel.NonnegativeConeT, "body": lambda size: clarabel.PSDTriangleConeT(4)}
     P = sparse.identity(len(best), format="csc")
     q = np.zeros(len(best))
@@ -201,9 +219,13 @@ def _project(
     dual = _inside(np.asarray(solution.z), cones)
     pulled = G.T @ dual
     gap = unit**2 * (zeta @ zeta + pulled @ pulled + 2 * (h @ dual))  # twice the cost less its bound, −½‖Gᵀz‖² − hᵀz
-    if not gap <= GAP * (1 + unit**2 * (zeta @ zeta)):
+    if not abs(gap) <= GAP * (1 + unit**2 * (zeta @ zeta)):  # far below its bound it is outside the cones
         raise ArithmeticError(f"the solver ends with {word}, {gap:.2g} above its bound")
-    return best + back @ zeta, int(solution.iterations), word
+    x = best + back @ zeta
+    outside = _outside(right - rows @ x, cones)
+    if not outside <= MARGIN:
+        raise ArithmeticError(f"the solver ends with {word}, {outside:.2g} outside of what bodies and friction can be")
+    return x, int(solution.iterations), word
 
 
 def _cones(
@@ -212,7 +234,7 @@ def _cones(
     """Rows G, right sides h and cones of h − G x ∈ K, π = start + size x: what must be positive, and the pseudo-inertia
     of each body that is not known in all ten parameters, in units of a body of its size."""
     p = len(size)
-    rows, right = [-np.diag(size)[positive]], [start[positive]]
+    rows, right = [-np.eye(p)[positive]], [(start / size)[positive]]
     cones = [("positive", len(positive))] if positive else []
     where = {int(k): i for i, k in enumerate(columns.free)}
     l = 0.5 * find_units(columns.robot)[0]
@@ -242,8 +264,13 @@ def _svec(S: Array) -> Array:
     return np.array([S[i, j] for i, j in UPPER]) * WEIGHT
 
 
+def _outside(s: Array, cones: list[tuple[str, int]]) -> float:
+    """How far s is from what is in its cones, in its largest entry."""
+    return float(np.abs(s - _inside(s, cones)).max(initial=0.0))
+
+
 def _inside(z: Array, cones: list[tuple[str, int]]) -> Array:
-    """Dual variables, the nearest that are in their cones."""
+    """The nearest to z that is in the cones, which are their own duals."""
     parts, at = [], 0
     for kind, size in cones:
         part = z[at : at + size]

@@ -50,8 +50,10 @@ class Compressed:
 
     @property
     def smallest(self) -> Array:
-        """Residuals [N m] per joint (n,) below which torques are explained to the last digit."""
-        return np.asarray(1e-9 * np.sqrt(np.maximum(self.power, 1e-300) / self.rows))
+        """Residuals [N m] per joint (n,) below which torques are explained to the last digit: those of a joint without
+        load are counted as if it had a millionth of the largest torque."""
+        least = max(1e-12 * float(self.power.max(initial=0.0)), 1e-300)
+        return np.asarray(1e-9 * np.sqrt(np.maximum(self.power, least) / self.rows))
 
     def stacked(self, weights: Array | None = None, columns: Sequence[int] | Integers | None = None) -> Array:
         """[A b] with ‖A β − b‖² the sum of squares over all joints, each with its weight; in some columns."""
@@ -71,7 +73,9 @@ class Compressed:
     def about(self, beta: Array) -> Compressed:
         """The same as if β were its best fit, with the residuals that are left anyway."""
         triangles = self.triangles.copy()
-        triangles[:, :-1, -1] = triangles[:, :-1, :-1] @ beta
+        for T in triangles:  # a joint's own residual is in the row after its own columns, not in the last
+            A, b = T[:, :-1], T[:, -1].copy()
+            T[:, -1] = A @ (beta - np.linalg.lstsq(A, b)[0]) + b
         return Compressed(triangles, self.rows, self.power)
 
     def __add__(self, other: Compressed) -> Compressed:

@@ -201,12 +201,12 @@ function livePage(root, data, robot) {
       l.settings.forEach((s, k) => slider(settings, "setting-" + s.name, `${s.meaning} ${s.symbol}`, s.unit, [s.low, s.high, s.step], () => S.settings[l.name][k], (x) => { S.settings[l.name][k] = x; }));
     };
   }
+  const heaviest = Math.max(1, Number(((physics.mass || 0) * 0.4).toPrecision(1))), roughest = physics.rough ? 3 : 10;
   if (runs && has("world")) {
     const where = panel("World", "world"), rows = make("div", "", where, { class: "joints" });
-    const most = Math.max(1, Number((physics.mass * 0.4).toPrecision(1)));
-    if (physics.carries) slider(rows, "payload", "Payload", "kg", [0, most, most / 100], () => S.payload, (x) => { S.payload = x; });
+    if (physics.carries) slider(rows, "payload", "Payload", "kg", [0, heaviest, heaviest / 100], () => S.payload, (x) => { S.payload = x; });
     slider(rows, "gravity", "Gravity", (x) => (x * data.g).toFixed(2) + " m/s²", [0, 2, 0.01], () => S.gravity, (x) => { S.gravity = x; });
-    slider(rows, "friction", "Friction", physics.rough ? "× own" : "1/s", [0, physics.rough ? 3 : 10, 0.05], () => S.friction, (x) => { S.friction = x; });
+    slider(rows, "friction", "Friction", physics.rough ? "× own" : "1/s", [0, roughest, 0.05], () => S.friction, (x) => { S.friction = x; });
     if (physics.stops) {
       const label = make("label", "", where), input = make("input", "", label, { type: "checkbox", id: "stops" });
       label.append(" End stops at the joints' limits");
@@ -286,14 +286,35 @@ function livePage(root, data, robot) {
     return words.toString().replaceAll("%2C", ",");
   };
   const keep = () => { changed = false; try { history.replaceState(null, "", "#" + encode()); } catch { /* a frame without an address has no link */ } };
+  // What a link says is anybody's: numbers are brought into the ranges of the sliders, what is no camera is left out.
+  const within = (x, low, high) => Math.min(high, Math.max(low, x));
   const decode = (text) => {
-    const words = new URLSearchParams(text), list = (key, count) => { const x = (words.get(key) || "").split(",").map(Number); return words.has(key) && x.length === count && x.every(Number.isFinite) ? x : null; };
+    const words = new URLSearchParams(text);
+    const list = (key, count, low = -1e6, high = 1e6) => {
+      const x = (words.get(key) || "").split(",").map(Number);
+      return words.has(key) && x.length === count && x.every(Number.isFinite) ? x.map((y) => within(y, low, high)) : null;
+    };
     const l = laws.find((x) => x.name === words.get("c"));
-    if (l) { S.controller = l.name; z = list("z", l.initial.length) || l.initial.slice(); S.settings[l.name] = list("g", l.settings.length) || S.settings[l.name]; }
-    S.q = list("q", n) || S.q; S.qd = list("v", n) || S.qd; S.aim = list("aim", n) || S.q.slice();
-    [S.payload, S.friction, S.gravity, S.stops] = list("w", 4) || [S.payload, S.friction, S.gravity, S.stops];
-    const camera = list("view", 13);
-    if (camera) Object.assign(view.state, { V: camera.slice(0, 9), zoom: camera[9], center: camera.slice(10) });
+    if (l) {
+      S.controller = l.name;
+      z = list("z", l.initial.length) || l.initial.slice();
+      const asked = list("g", l.settings.length);
+      if (asked) S.settings[l.name] = asked.map((x, k) => within(x, l.settings[k].low / 512, l.settings[k].high)); // `calmDown` halves
+    }
+    S.q = list("q", n) || S.q;
+    S.qd = list("v", n, -1e3, 1e3) || S.qd;
+    S.aim = list("aim", n) || S.q.slice();
+    const world = list("w", 4);
+    if (world) {
+      S.payload = physics.carries ? within(world[0], 0, heaviest) : 0;
+      S.friction = within(world[1], 0, roughest);
+      S.gravity = within(world[2], 0, 2);
+      S.stops = world[3] ? 1 : 0;
+    }
+    const camera = list("view", 13), V = camera?.slice(0, 9);
+    const dot = (i, j) => V[3 * i] * V[3 * j] + V[3 * i + 1] * V[3 * j + 1] + V[3 * i + 2] * V[3 * j + 2];
+    const turns = V && [0, 1, 2].every((i) => [0, 1, 2].every((j) => Math.abs(dot(i, j) - (i === j)) < 1e-6));
+    if (turns) Object.assign(view.state, { V, zoom: within(camera[9], 0.25, 12), center: camera.slice(10) });
     if (words.has("run")) S.running = runs && words.get("run") === "1" && !calm;
     tune();
   };
