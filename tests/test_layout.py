@@ -11,7 +11,19 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # From the bottom up: a module imports from its own layer and from those before it. A part is a folder or a module.
 LAYERS = (
-    ("forking", "caching", "lazy", "display", "errors", "findings", "names", "words", "files", "arguments", "quadratic"),
+    (
+        "forking",
+        "caching",
+        "lazy",
+        "display",
+        "errors",
+        "findings",
+        "names",
+        "words",
+        "files",
+        "arguments",
+        "quadratic",
+    ),
     ("draw.svg", "draw.html", "draw.pyplot"),
     ("scalar", "spatial", "friction"),
     ("joints",),

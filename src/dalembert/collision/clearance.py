@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.algorithms.joints import twist_at
+from dalembert.algorithms.joints import twists_at
 from dalembert.algorithms.kinematics import world_poses
 from dalembert.arguments import array, number
 from dalembert.caching import cached_property
@@ -129,7 +129,7 @@ class Collision:
 
         def twists(q: Sequence[Scalar]) -> list[list[Scalar]]:
             T = world_poses(model, q)
-            found = [twist_at(body, T[k], ZERO) for k, body in enumerate(model.bodies)]
+            found = [V for k, body in enumerate(model.bodies) for V in twists_at(body, T[k], ZERO)]
             return [[*V.v, *V.w] for V in found]
 
         return compile_function(twists, [(model.n,)], [(len(model.bodies), 6)], "twists", arguments=("q",))
