@@ -265,9 +265,9 @@ def planning() -> None:
     tip = arm.fk(plan.trajectory.derivatives(np.linspace(0, plan.duration, 300), 0)[0])[:, :3, 3]
     view.plot(*tip.T, "--", color="black", linewidth=1.2, zorder=20)
     view.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]", xlim=(-1, 0.3), ylim=(-0.7, 0.6), zlim=(0, 1.1))
-    view.set_box_aspect((1.3, 1.3, 1.1), zoom=1.45)
+    view.set_box_aspect((1.3, 1.3, 1.1), zoom=1.12)
     view.view_init(24, -150)
-    view.set_title(f"{plan.duration:.2f} s; clearance {1e3 * plan.clearance:.1f} mm, proved", y=1.06)
+    view.set_title(f"{plan.duration:.2f} s; clearance {1e3 * plan.clearance:.1f} mm, proved")
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=110)
     keep("planning", buffer.getvalue())
