@@ -31,7 +31,6 @@ REFUSED = {
     "christoffel": lambda r, q: r.christoffel(q),
     "other choices of C": lambda r, q: r.coriolis_matrix(q, np.zeros(r.nv), "mdot-u/2"),
     "equations": lambda r, q: r.equations(),
-    "ik": lambda r, q: r.ik(r.fk(q)),
     "ik_all": lambda r, q: r.ik_all(r.fk(q)),
     "workspace": lambda r, q: r.workspace(),
     "nearest_singularity": lambda r, q: r.nearest_singularity(q),
@@ -62,6 +61,8 @@ def test_what_is_written_or_read_otherwise_is_refused_by_name(base: str):
     for call in (robot.to_dh, robot.to_screws, robot.screw_bodies):
         with pytest.raises(DescriptionError, match=f"joint 'root' is {base}"):
             call()
+    with pytest.raises(InputError, match="robot.ik_tasks"):
+        robot.ik(robot.fk(state(robot)[0]))
     with pytest.raises(InputError, match="of the whole state"):
         dl.draw.phase_portrait(robot.flow())
 
@@ -112,3 +113,40 @@ def test_what_a_joint_of_several_coordinates_cannot_have():
         on("floating").with_base("planar")
     with pytest.raises(dl.UnknownNameError, match="did you mean 'floating'"):
         dl.load("elbow-3r").with_base("flaoting")
+
+
+def test_quaternions_are_looked_at_in_whatever_array_they_come():
+    robot = on("floating")
+    q = robot.random_configuration(3, seed=4)
+    for wrong in (2 * q, (2 * q).tolist(), np.ma.array(2 * q), memoryview(2 * q)):
+        with pytest.raises(InputError, match=r"has length 2 in state \(0,\)"):
+            robot.fk(wrong)
+    single = q.astype(np.float32)  # its rounding is no other length
+    np.testing.assert_allclose(robot.fk(single), robot.fk(q), atol=1e-5)
+    with pytest.raises(InputError, match="has length 1.00001"):
+        robot.fk(robot.neutral * 1.00001)
+    for nothing in (0.0, 1e-150, 1e200):
+        with pytest.raises(InputError, match="has no direction that it could keep"):
+            robot.normalize(robot.neutral * nothing)
+    assert np.isnan(robot.normalize(robot.neutral * np.nan)).all()
+
+
+def test_names_of_coordinates_are_those_of_no_other_joint():
+    from dataclasses import replace
+
+    from dalembert.describe.scene import arrange
+
+    arm = dl.load("elbow-3r").description
+    clash = replace(arm, joints=(replace(arm.joints[0], name="root_x"), *arm.joints[1:]))
+    with pytest.raises(DescriptionError, match="has the coordinate 'root_x', the name of another joint"):
+        dl.Robot(clash).with_base("planar")
+    robot = dl.Robot(arrange(clash, base="planar"))
+    assert len(set(robot.states)) == robot.nq + robot.nv
+
+
+def test_a_base_is_placed_by_a_point_too():
+    arm = dl.load("elbow-3r")
+    robot = arm.with_base("planar", origin=(1, 2, 3), axis=(0, 0, 2))
+    np.testing.assert_allclose(robot.fk(robot.neutral, arm.frames[0])[:3, 3], (1, 2, 3))
+    with pytest.raises(InputError, match="axis"):
+        arm.with_base("planar", axis=3)
