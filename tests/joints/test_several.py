@@ -150,3 +150,32 @@ def test_a_base_is_placed_by_a_point_too():
     np.testing.assert_allclose(robot.fk(robot.neutral, arm.frames[0])[:3, 3], (1, 2, 3))
     with pytest.raises(InputError, match="axis"):
         arm.with_base("planar", axis=3)
+
+
+def test_parameters_of_a_flow_are_those_of_their_own_joints():
+    """Coordinates are not counted as joints are: a base has six of them."""
+    robot = dl.load("panda", base="floating")
+    q, v, a = state(robot)
+    own = robot.flow_parameters
+    names = ("panda_joint1:rotor", "panda_link3:m", "panda_joint2:viscous", "root_wy:viscous")
+    given = [own[name] + 0.5 for name in names]
+    rate = robot.flow(friction=True, parameters=names).rate(0.0, [*q, *v], [0.0] * robot.nv + given)
+    a = np.array(rate[robot.nv :])
+    change = np.array([dict(zip(names, given, strict=True)).get(n, own[n]) - own[n] for n in own])
+    torque = robot.inverse_dynamics(q, v, a, friction=True) + robot.regressor(q, v, a, True, True) @ change
+    np.testing.assert_allclose(torque, 0.0, atol=1e-9)
+    with pytest.raises(InputError, match="one of 6 that joint 'root', which is floating, has alike"):
+        robot.flow(parameters=["root_vx:rotor"])
+
+
+def test_limits_of_a_run_are_those_of_their_own_coordinates():
+    robot = dl.load("panda", base="floating")
+    push = np.r_[np.zeros(6), 1e3, np.zeros(6)]
+    run = dl.simulate(robot, lambda t, q, qd: push, q0=robot.home, duration=0.005)
+    assert [x.joint for x in run.beyond if x.kind == "effort"] == ["panda_joint1_torque"]
+    held = dl.simulate(
+        robot, lambda t, q, qd: push, q0=robot.home, duration=0.005, limits=dl.simulation.JointLimits(torque="robot")
+    )
+    assert np.abs(held.tau[:, 6]).max() == robot.limits.effort[6] == 87.0
+    with pytest.raises(InputError, match="without loops and joints of several coordinates"):
+        dl.simulate(robot, q0=robot.home, duration=0.005, limits="bounce")
