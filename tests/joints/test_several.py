@@ -179,3 +179,18 @@ def test_limits_of_a_run_are_those_of_their_own_coordinates():
     assert np.abs(held.tau[:, 6]).max() == robot.limits.effort[6] == 87.0
     with pytest.raises(InputError, match="without loops and joints of several coordinates"):
         dl.simulate(robot, q0=robot.home, duration=0.005, limits="bounce")
+
+
+def test_rollouts_begin_with_unit_quaternions_however_they_are_given():
+    robot = on("floating")
+    q, v, _ = state(robot)
+    good, bad = np.r_[q, v], np.r_[q[:3], 2 * q[3:7], q[7:], v]
+    simulation, span = dl.simulation, {"duration": 0.02, "dt": 0.01}
+    for start in ({"x0": bad}, {"x0": np.stack([good, bad])}, {"q0": bad[: robot.nq]}):
+        with pytest.raises(InputError, match="has length 2"):
+            simulation.rollouts(robot, **start, **span)
+    whole, parts = (simulation.rollouts(robot, **x, **span) for x in ({"x0": good}, {"q0": q, "qd0": v}))
+    np.testing.assert_array_equal(whole.last, parts.last)
+    loss = simulation.Loss(final=lambda x: x[0] * x[0])
+    with pytest.raises(InputError, match="the whole state: differentiate by x0"):
+        simulation.rollout_gradient(robot, q0=q, qd0=v, loss=loss, of="q0", **span)
