@@ -538,7 +538,7 @@ def _starts(
     if x0 is not None:
         if q0 is not None or qd0 is not None:
             raise InputError("give x0, the whole state, or q0 and qd0, not both")
-        return [("x0", size, x0 if plant.check is None else _started(plant, (("x0", size, x0),), number, seed))]
+        return [("x0", size, x0 if plant.velocities is None else _started(plant, (("x0", size, x0),), number, seed))]
     if q0 is None:
         raise InputError("give q0, where the rollouts begin" if n else f"give x0: {plant.name!r} names no positions")
     if n == 0:
