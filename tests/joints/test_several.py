@@ -125,6 +125,8 @@ def test_quaternions_are_looked_at_in_whatever_array_they_come():
     np.testing.assert_allclose(robot.fk(single), robot.fk(q), atol=1e-5)
     with pytest.raises(InputError, match="has length 1.00001"):
         robot.fk(robot.neutral * 1.00001)
+    with pytest.raises(InputError, match="has length 2"):
+        dl.draw.robot(robot, 2 * robot.neutral)
     for nothing in (0.0, 1e-150, 1e200):
         with pytest.raises(InputError, match="has no direction that it could keep"):
             robot.normalize(robot.neutral * nothing)
