@@ -427,7 +427,8 @@ class Robot(Displayed):
         return self._run(("integrate", ()), None, q, d)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
-        """d (..., nv) with q0 ⊕ d = q1, the shortest turn; q1 − q0 where q̇ = v."""
+        """d (..., nv) with q0 ⊕ d = q1, the shortest turn of quaternions; q1 − q0 where q̇ = v. Angles of planar joints
+        are numbers: the way goes as often round as they do."""
         return self._run(("difference", ()), None, q0, q1)
 
     def interpolate(self, q0: ArrayLike, q1: ArrayLike, t: ArrayLike) -> Array:
