@@ -89,7 +89,9 @@ OWNERS = {
 }
 SIZES = {
     **dict.fromkeys(("twist", "wrench", "f_tip", "base_velocity", "base_acceleration", "direction"), lambda owner: 6),
-    **dict.fromkeys(("q", "qd", "qdd", "qddd", "qdddd", "tau", "theta", "theta_d", "q0", "u"), lambda owner: owner.n),
+    **dict.fromkeys(
+        ("q", "qd", "qdd", "qddd", "qdddd", "tau", "theta", "theta_d", "q0", "q1", "d", "u"), lambda owner: owner.n
+    ),
     "x": lambda owner: len(owner.flow().states),
     "multipliers": lambda owner: owner.k,
 }
@@ -104,6 +106,8 @@ WORDS = {
     "acceleration_ellipsoid": {"torques": 1.0},
     "analytic_jacobian": {"angles": "rpy"},
     "largest_force": {"torque_limits": 100.0},
+    "interpolate": {"t": 0.5},
+    "ik_tasks": {"tasks": [dl.kinematics.center_of_mass_task([0.5, 0.5, 0.0], rows="xy")]},
 }
 ABSENT = {  # what a system without constraints, or without inputs, does not have
     "driven system": (
@@ -114,7 +118,8 @@ ABSENT = {  # what a system without constraints, or without inputs, does not hav
         "multipliers",
     ),
     "held system": ("input_matrix",),
-    "linkage": ("tip_wrench",),  # its constraint does not act at the tool
+    "linkage": ("tip_wrench", "balance", "loads"),  # its constraint does not act at the tool, and is no contact
+    **dict.fromkeys(("arm", "puma"), ("certify_edge", "contacts")),  # without shapes
 }
 # Of one state, or of scalars of any kind.
 SINGLE = (

@@ -25,7 +25,7 @@ from dalembert.algorithms import (
     regressor,
     task_space,
 )
-from dalembert.arguments import POSITIONS, switch
+from dalembert.arguments import POSITIONS, is_lazy, plain_array, switch
 from dalembert.describe.chain import counted
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.model import Frame, Model
@@ -165,7 +165,8 @@ def need_vector(model: Model) -> None:
 
 
 # How far the square of a quaternion's length may be from one: more than rounding, less than anyone would mean.
-UNIT = 1e-9
+UNIT = {"float32": 1e-6, "float64": 1e-9}
+SQUARES = (1e-200, 1e200)  # of what `normalize` can divide by
 
 
 def check_positions(model: Model) -> Callable[[str, Sequence[str], Sequence[object]], None] | None:
@@ -174,45 +175,48 @@ def check_positions(model: Model) -> Callable[[str, Sequence[str], Sequence[obje
         return None
 
     first, *others = model.quaternions
-    shape = (model.nq,)
+    shape, unit = (model.nq,), UNIT["float64"]
 
     def check(kernel: str, names: Sequence[str], arguments: Sequence[object]) -> None:
-        if kernel == "normalize":
-            return
         for name, value in zip(names, arguments, strict=False):
             if name not in POSITIONS:
                 break  # positions come first
             if type(value) is np.ndarray:
                 q = value
-            elif isinstance(value, (list, tuple)):
-                q = np.asarray(value)
-            else:  # a lazy array, whose values are not there yet
+            elif is_lazy((value,)):  # its values are not there yet
                 continue
+            else:
+                q = plain_array(value, name)
             if q.shape == shape and not others and q.dtype.kind == "f":  # a lone state: faster than arrays
                 x, y, z, w = q[first : first + 4].tolist()
-                if abs(x * x + y * y + z * z + w * w - 1.0) <= UNIT:
+                if abs(x * x + y * y + z * z + w * w - 1.0) <= unit:
                     continue
             if q.shape[-1:] == shape and q.dtype.kind in "fiu":  # what is not is refused where it is called
-                check_quaternions(model, name, q)
+                check_quaternions(model, name, q, kernel == "normalize")
 
     return check
 
 
-def check_quaternions(model: Model, name: str, q: Any) -> None:
-    """Refuse positions (..., nq or more) whose quaternions are not of length one."""
-    x = np.asarray(q)
+def check_quaternions(model: Model, name: str, q: Any, any_length: bool = False) -> None:
+    """Refuse positions (..., nq or more) whose quaternions are not of length one, or have none that could be made one
+    (`any_length`). NaN passes, and stays what it is."""
+    given = np.asarray(q)
+    x, unit = given.astype(float), UNIT.get(given.dtype.name, UNIT["float64"])
     for c in model.coordinates:
         if c.joint.quaternion is None:
             continue
         own = x[..., c.position + c.joint.quaternion :][..., :4]
         size = np.einsum("...i,...i->...", own, own)
-        bad = np.argwhere(np.abs(size - 1.0) > UNIT)
+        wrong = (size < SQUARES[0]) | (size > SQUARES[1]) if any_length else np.abs(size - 1.0) > unit
+        bad = np.argwhere(wrong)
         if len(bad):
             where = f" in state {tuple(int(i) for i in bad[0])}" if x.ndim > 1 else ""
             length = float(np.sqrt(size[tuple(bad[0])]))
+            what = f"the quaternion of joint {c.name!r} in {name} has length {length:.10g}{where}, and "
+            if not SQUARES[0] <= length**2 <= SQUARES[1]:
+                raise InputError(what + "has no direction that it could keep; robot.neutral has one, (0, 0, 0, 1)")
             raise InputError(
-                f"the quaternion of joint {c.name!r} in {name} has length {length:.6g}{where}, and that of a rotation "
-                "has 1 (x, y, z, w: the scalar last); robot.normalize(q) mends it"
+                what + "that of a rotation has 1 (x, y, z, w: the scalar last); robot.normalize(q) mends it"
             )
 
 

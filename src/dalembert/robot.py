@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert import kernels
 from dalembert.algorithms import regressor
 from dalembert.arguments import array, need, number, six_of_inertia, switch, three, wrenches_of
-from dalembert.describe.base import with_base
+from dalembert.describe.base import ROOT, with_base
 from dalembert.describe.chain import counted
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Inertial, Joint, Link, Loop, Origin
@@ -238,10 +238,18 @@ class Robot(Displayed):
         )
         return self._remade(replace(d, loops=(*d.loops, loop)))
 
-    def with_base(self, kind: str = "floating", **place: Any) -> Robot:
+    def with_base(
+        self,
+        kind: str = "floating",
+        *,
+        name: str = ROOT,
+        origin: Origin | Sequence[float] = ORIGIN,
+        axis: Sequence[float] = (0.0, 0.0, 1.0),
+    ) -> Robot:
         """The same robot with its first link on a joint of that kind, "floating" or "planar" for example, instead of
-        fixed to the world; `name`, `origin` and `axis` are that joint's ("root", at the world's origin, z)."""
-        return self._remade(with_base(self.description, kind, **place))
+        fixed to the world; `name`, `origin` (an `Origin` or a point) and `axis` are that joint's."""
+        place, along = _origin("origin", origin), three("axis", axis)
+        return self._remade(with_base(self.description, kind, name=name, origin=place, axis=along))
 
     def tree(self) -> Robot:
         """The same robot without its loops: itself, if it has none."""
@@ -419,7 +427,8 @@ class Robot(Displayed):
         return self._run(("integrate", ()), None, q, d)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
-        """d (..., nv) with q0 ⊕ d = q1, the shortest turn; q1 − q0 where q̇ = v."""
+        """d (..., nv) with q0 ⊕ d = q1, the shortest turn of quaternions; q1 − q0 where q̇ = v. Angles of planar joints
+        are numbers: the way goes as often round as they do."""
         return self._run(("difference", ()), None, q0, q1)
 
     def interpolate(self, q0: ArrayLike, q1: ArrayLike, t: ArrayLike) -> Array:
@@ -427,7 +436,7 @@ class Robot(Displayed):
         return self._run(("interpolate", ()), None, q0, q1, t)
 
     def normalize(self, q: ArrayLike) -> Array:
-        """q (..., nq) with its quaternions brought to length one."""
+        """q (..., nq) with its quaternions brought to length one; one of length 0 is refused."""
         return self._run(("normalize", ()), None, q)
 
     def position_rates(self, q: ArrayLike, qd: ArrayLike) -> Array:

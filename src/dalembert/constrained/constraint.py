@@ -187,7 +187,8 @@ def holonomic(
 def pfaffian(
     function: Callable[..., Any], frames: Sequence[str | None] = (), *, name: str = "pfaffian"
 ) -> OfCoordinates:
-    """A(q) q̇ = 0 with function(q, *poses) → A, one row of n numbers or several: rolling, knife edges."""
+    """A(q) v = 0 with function(q, *poses) → A, one row of nv numbers or several: rolling, knife edges. v are the
+    robot's velocities: q̇, but in the body's axes where a joint has several (a skate on a planar base is v₂ = 0)."""
     return OfCoordinates(name, Listed(function, rows=True), tuple(frames), holonomic=False)
 
 

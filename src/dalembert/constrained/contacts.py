@@ -142,7 +142,7 @@ class Load(NamedTuple):
     """What a contact bears, all (...) but as said: the `force` (..., 3) and `moment` on the robot, world axes, at the
     frame's origin; `normal` [N]; `friction`, the share of μ f_n that is used (beyond 1 it slips); the
     `center_of_pressure` (..., 2) in the contact's axes, `inside` the sole's edges by so much [m] (infinite for a
-    point); `holds`: whether forces at the corners, all within their cones, make it up."""
+    point); `holds`: whether forces at the corners, all within their cones, make it up, and it presses at all."""
 
     force: Array
     moment: Array

@@ -112,7 +112,9 @@ class Constrained:
 
     def moved(self, q: Array, d: Array) -> Array:
         """q ⊕ d, a plain sum where q̇ = v."""
-        return self.robot.integrate(q, d) if self.robot.model.curved else np.asarray(q + d)
+        if self.robot.model.curved:
+            return self.robot.integrate(q, d)
+        return np.asarray(plain_array(q, "q") + plain_array(d, "d"))
 
     @property
     def states(self) -> tuple[str, ...]:

@@ -12,7 +12,12 @@ ROOT, WORLD = "root", "world"
 
 
 def with_base(
-    d: Description, kind: str = "floating", *, name: str = ROOT, origin: Origin | None = None, axis: Vector = (0, 0, 1)
+    d: Description,
+    kind: str = "floating",
+    *,
+    name: str = ROOT,
+    origin: Origin = Joint.origin,
+    axis: Vector = (0.0, 0.0, 1.0),
 ) -> Description:
     """The description with its first link on a joint of that kind ("floating", "planar", "spherical", or any other that
     moves) to a link of its own that rests, "world". "fixed" leaves it as it is."""
@@ -26,5 +31,5 @@ def with_base(
     world = next(w for w in (WORLD, *(f"{WORLD}{k}" for k in range(len(taken) + 1))) if w not in taken)
     moved = {joint.child for joint in d.joints}
     root = next(link.name for link in d.links if link.name not in moved)
-    joint = Joint(name, kind, world, root, origin or Origin(), (float(axis[0]), float(axis[1]), float(axis[2])))
+    joint = Joint(name, kind, world, root, origin, axis)
     return replace(d, links=(Link(world), *d.links), joints=(joint, *d.joints), dh=None)

@@ -33,6 +33,7 @@ from dalembert.describe.description import (
     Place,
     Shape,
     Vector,
+    part_names,
 )
 from dalembert.describe.fields import RULES
 from dalembert.describe.mesh import LARGEST, escape
@@ -148,6 +149,12 @@ def _names(d: Description) -> None:
     _unique("link", [(link.name, link.place) for link in d.links])
     _unique("joint", [(joint.name, joint.place) for joint in d.joints])
     _unique("loop", [(loop.name, loop.place) for loop in d.loops])
+    names = {joint.name: joint for joint in d.joints}
+    for joint in d.joints:
+        for part in part_names(joint) if joint.several else ():
+            what = f"joint {joint.name!r} is {joint.kind} and has the coordinate {part!r}, the name of another joint"
+            if part in names:
+                raise names[part].place.refuse(f"{what}; rename one of them")
 
 
 def _unique(kind: str, named: Iterable[tuple[str, Place]]) -> None:

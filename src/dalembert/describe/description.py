@@ -197,6 +197,12 @@ class Joint(Part):
         return kind(self.axis, **{name: getattr(self, name) for name in kind.numbers})
 
 
+def part_names(joint: Joint) -> list[str]:
+    """What its positions, rates and efforts are called, if it moves."""
+    kind = JOINTS[joint.kind]
+    return [joint.name + part for part in (*kind.position_names, *kind.rate_names, *kind.effort_names)]
+
+
 def positions(joint: str, kind: str, values: Iterable[float]) -> tuple[tuple[str, float], ...]:
     """Names and values of a joint's positions, as `home` has them: all of its kind's, in their order."""
     return tuple((f"{joint}{part}", float(x)) for part, x in zip(JOINTS[kind].position_names, values, strict=True))

@@ -12,7 +12,7 @@ from dataclasses import replace
 from dalembert.describe.base import ROOT, WORLD, with_base
 from dalembert.describe.chain import path_to, root_name, to_pose
 from dalembert.describe.check import check
-from dalembert.describe.description import Description, Joint, positions
+from dalembert.describe.description import Description, Joint, part_names, positions
 from dalembert.errors import DescriptionError, InputError, unknown
 from dalembert.joints import JOINTS
 from dalembert.spatial.rotation import to_quaternion
@@ -74,7 +74,9 @@ def put_on_base(d: Description, kind: str) -> Description:
     what is fixed to it does, and starts where it is written. q of a floating base is its pose in the world."""
     root, below = root_name(d), _below(d)
     names = {joint.name for joint in d.joints}
-    name = _fresh(ROOT, names)
+    name = ROOT
+    while names & {name, *part_names(Joint(name, kind, "", ""))}:
+        name += "_"
     if root != WORLD:
         return check(with_base(d, kind, name=name))
     roots = root_bodies(d)
@@ -101,12 +103,6 @@ def put_on_base(d: Description, kind: str) -> Description:
         joint = replace(joint, origin=Joint.origin)
         home = (*positions(joint.name, kind, (*T.p, *to_quaternion(T.R))), *home)
     return check(replace(d, joints=tuple(joint if j is tops[0] else j for j in d.joints), home=home))
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _below(d: Description) -> dict[str, list[Joint]]:

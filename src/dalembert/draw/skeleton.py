@@ -11,6 +11,7 @@ from dalembert.arguments import array
 from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Sphere
 from dalembert.draw.scene import MOST_TRIANGLES, DrawnPart, body_poses, joint_axes, look_of, matrix_of
 from dalembert.errors import InputError
+from dalembert.kernels import check_quaternions
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
@@ -52,6 +53,7 @@ def states(robot: Robot, q: ArrayLike | None) -> Array:
     x = robot.home if q is None else array("q", q)
     if x.ndim not in (1, 2) or x.shape[-1] != robot.nq or (x.ndim == 2 and not len(x)):
         raise InputError(f"q has shape {x.shape}; it must be ({robot.nq},), or (k, {robot.nq}) for several states")
+    check_quaternions(robot.model, "q", x)
     return np.atleast_2d(x)
 
 

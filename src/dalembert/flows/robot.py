@@ -171,6 +171,12 @@ def vary_model(robot: Robot, names: Sequence[str]) -> Callable[[Scalars], Model]
     order = {name: k for k, name in enumerate(names)}
     own = robot.flow_parameters
     first = {body.coordinate: k for k, body in reversed(list(enumerate(robot.model.bodies)))}
+    coordinates = robot.model.names("coordinate")
+    for body in robot.model.bodies:
+        for rotor in coordinates[body.coordinate :][: body.joint.nv] if body.joint.nv > 1 else ():
+            if f"{rotor}:rotor" in order:
+                what = f"{rotor}:rotor is one of {body.joint.nv} that joint {body.joint_name!r}, which is"
+                raise InputError(f"{what} {body.joint.kind}, has alike: it cannot vary alone")
 
     def at(u: Scalars) -> Model:
         bodies = []
@@ -179,7 +185,7 @@ def vary_model(robot: Robot, names: Sequence[str]) -> Callable[[Scalars], Model]
             if any(name in order for name in ten):
                 m, *h, xx, xy, xz, yy, yz, zz = (u[order[name]] if name in order else own[name] for name in ten)
                 body = replace(body, inertia=Inertia(m, tuple(h), ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))))
-            rotor = f"{robot.joint_names[body.coordinate]}:rotor"
+            rotor = f"{coordinates[body.coordinate]}:rotor"
             if rotor in order and first[body.coordinate] == k:
                 more = (u[order[rotor]] - own[rotor]) * (1.0 / body.multiplier**2)
                 body = replace(body, rotor_inertia=body.rotor_inertia + more)
@@ -191,7 +197,7 @@ def vary_model(robot: Robot, names: Sequence[str]) -> Callable[[Scalars], Model]
 
 def _friction_change(robot: Robot, names: Sequence[str]) -> Callable[[Scalars, Scalars, Scalars], Scalars]:
     """(q̇, τ, parameters) → τ less what friction has more than the model's: it is linear in its levels."""
-    own, joints = robot.flow_parameters, robot.joint_names
+    own, joints = robot.flow_parameters, robot.model.names("coordinate")
     listed = [(k, *name.rpartition(":")[::2]) for k, name in enumerate(names) if name.rpartition(":")[2] in FRICTION]
 
     def braked(qd: Scalars, tau: Scalars, u: Scalars) -> Scalars:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.arguments import array
 from dalembert.errors import InputError
+from dalembert.kernels import check_quaternions
 from dalembert.robot import Array, Robot
 from dalembert.spatial import quaternion
 
@@ -36,6 +37,7 @@ def to_mujoco_state(
     whole scene: its joints are found by their names, and all others stand where they are written, at rest."""
     nq, nv = robot.model.nq, robot.model.nv
     q = array("q", q, (..., nq), meaning="the robot's positions")
+    check_quaternions(robot.model, "q", q)
     v = np.zeros((*q.shape[:-1], nv)) if v is None else array("v", v, (..., nv), meaning="its velocities")
     places, start, rates = _places(robot, model)
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])

@@ -538,35 +538,34 @@ def _starts(
     if x0 is not None:
         if q0 is not None or qd0 is not None:
             raise InputError("give x0, the whole state, or q0 and qd0, not both")
-        return [("x0", size, x0)]
+        return [("x0", size, x0 if plant.velocities is None else _started(plant, (("x0", size, x0),), number, seed))]
     if q0 is None:
         raise InputError("give q0, where the rollouts begin" if n else f"give x0: {plant.name!r} names no positions")
     if n == 0:
         raise InputError(f"{plant.name!r} names no positions: give x0")
     rest = np.zeros(plant.nv if plant.start is None else n) if qd0 is None else qd0
     if plant.start is not None or plant.check is not None:
-        return [("x0", size, _started(plant, q0, rest, number, seed))]
+        rates = n if plant.velocities is None else plant.nv
+        return [("x0", size, _started(plant, (("q0", n, q0), ("qd0", rates, rest)), number, seed))]
     nq, nv = plant.nq, plant.nv
     return [("q0", nq, q0), ("qd0", nv, rest), ("rest", size - nq - nv, np.zeros(size - nq - nv))]
 
 
-def _started(plant: Flow, q0: Value, qd0: Value, number: object, seed: int) -> Array:
+def _started(plant: Flow, given: Sequence[tuple[str, int, Value]], number: object, seed: int) -> Array:
     """(B, states) of a plant that makes its state of (q, q̇) by itself, or looks at it: constrained, flexible, with
-    joints that stick."""
+    joints that stick or whose positions are no vector. `given`: (name, size, value) of q0 and qd0, or of x0."""
     arrays: dict[str, Array] = {}
-    drawn = any(isinstance(value, Distribution) for value in (q0, qd0))
-    shown = f": the positions of {plant.name!r}"
-    rates = plant.n if plant.velocities is None else plant.nv
-    given = (("q0", plant.n, q0), ("qd0", rates, qd0))
+    drawn = any(isinstance(value, Distribution) for _, _, value in given)
+    shown = f": the {'positions' if len(given) > 1 else 'states'} of {plant.name!r}"
     parts = [_column(name, size, value, arrays, shown) for name, size, value in given]
     total = _total(arrays, number if drawn else None, parts)
-    q, qd = (
+    values = [
         c.value.draw(seed, c.name, 0, total)
         if isinstance(c.value, Distribution)
         else np.broadcast_to(arrays[c.name] if c.value is None else np.asarray(c.value), (total, c.size))
         for c in parts
-    )
-    made = start_state(plant, np.asarray(q), np.asarray(qd))
+    ]
+    made = start_state(plant, *map(np.asarray, values)) if len(values) > 1 else np.asarray(values[0])
     if plant.check is not None:
         plant.check(made)
     return made[0] if total == 1 and not arrays and not drawn else made

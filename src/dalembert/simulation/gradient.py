@@ -150,7 +150,9 @@ def _find_column(plan: Plan, name: str) -> str:
         if found in known:
             return found
     if name in STARTS:
-        raise InputError(f"{name} is not what these rollouts begin with: give {name}=, or differentiate by {known[0]}")
+        why = f"give {name}=, or differentiate by {known[0]}"
+        why = "of what checks or makes its own, the whole state: differentiate by x0" if known[0] == "x0" else why
+        raise InputError(f"{name} is not what these rollouts begin with: {why}")
     raise unknown("name to differentiate by", name, known)
 
 

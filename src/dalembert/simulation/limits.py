@@ -37,11 +37,11 @@ def find_excesses(t: Array, values: Mapping[str, Array], flow: Flow) -> tuple[Ex
         return ()
     own, units, moving = flow.joints.limits, flow.joints.units, flow.joints.moving_units
     joints = flow.states[: flow.n]
-    rates = joints if flow.velocities is None else flow.rates
+    rates, efforts = (joints, joints) if flow.velocities is None else (flow.rates, flow.inputs[: len(own.effort)])
     ranges = {
         "position": (own.lower, own.upper, units, joints),
         "velocity": (-own.velocity, own.velocity, tuple(f"{unit}/s" for unit in moving), rates),
-        "effort": (-own.effort, own.effort, tuple("N" if unit == "m" else "N m" for unit in moving), rates),
+        "effort": (-own.effort, own.effort, tuple("N" if unit == "m" else "N m" for unit in moving), efforts),
     }
     found = []
     for kind, x in values.items():
@@ -66,7 +66,8 @@ def read_torque_limits(value: object, drives: tuple[str, ...], flow: Flow) -> To
         if value != "robot":
             raise unknown("torque_limits", value, ("robot",))
         own = () if flow.joints is None else flow.joints.limits.effort
-        efforts = {f"{joint}_torque": effort for joint, effort in zip(flow.states, own, strict=False)}
+        named = [f"{joint}_torque" for joint in flow.states] if flow.velocities is None else flow.inputs
+        efforts = dict(zip(named, own, strict=False))
         if not all(drive in efforts for drive in drives):
             raise InputError(f"the inputs of {flow.name!r} are not the torques of a robot's joints: give numbers")
         value = [efforts[drive] for drive in drives]

@@ -267,7 +267,10 @@ def _fences(bounds: JointLimits, plant: Flow, X0: Array, adaptive: bool) -> Fenc
     if bounds.position == "bounce":
         inertia = plant.joints.inertia
         if inertia is None or adaptive:
-            raise InputError("limits='bounce' is for a Robot in (q, q̇), without loops, by a fixed-step method")
+            raise InputError(
+                "limits='bounce' is for a Robot in (q, q̇), without loops and joints of several coordinates, by a "
+                "fixed-step method"
+            )
     fences = Fences(own.lower, own.upper, names, bounds.position == "stop", inertia)
     margin = fences.margin(X0[: plant.n])
     if (margin < 0).any():

@@ -81,7 +81,7 @@ def _free(joint: Joint, home: Mapping[str, float]) -> dict[str, str]:
         why = (
             "hangs on the world, in its frame; load with base='floating'"
             if joint.parent != "world"
-            else "has no origin"
+            else "has no origin; give its place as its home"
         )
         raise DescriptionError(f"joint {joint.name!r} is floating, which in MJCF {why}, or write URDF or TOML instead")
     kind = JOINTS["floating"]

@@ -21,7 +21,7 @@ from dalembert.arguments import array, count, number, switch
 from dalembert.display import Displayed
 from dalembert.errors import InputError, choose
 from dalembert.kernels import check_quaternions, need_tree
-from dalembert.kinematics.ik.targets import as_targets
+from dalembert.kinematics.ik.targets import as_poses, as_targets
 from dalembert.kinematics.ik.tracking import pose_error
 from dalembert.kinematics.tasks import Rows, Task, task
 from dalembert.quadratic import need_daqp, solve_qp
@@ -70,8 +70,10 @@ def frame_task(
     """A frame at a pose (..., 4, 4), or with rows="position" at a point (..., 3); `rows` chooses among the six, in
     world axes, as everywhere: "orientation", ("vx", "vy", "wz"), weights, …."""
     chosen = task(rows)
-    poses = as_targets(target, points=not (chosen.matrix[:, 3:] != 0).any())
+    rotated = bool((chosen.matrix[:, 3:] != 0).any())
+    poses = as_targets(target, points=not rotated)
     array("target", poses)
+    poses = as_poses(poses, rotated)
     return _task(name or frame, "frame", poses, chosen, level, weight, frame=frame)
 
 

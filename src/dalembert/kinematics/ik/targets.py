@@ -102,6 +102,17 @@ def _why(M: Array, farthest: float) -> str:
     return f"the upper left 3×3 is no rotation, {what}"
 
 
+def as_poses(T: Array, rotated: bool) -> Array:
+    """The targets (..., 4, 4), refused where they are no poses (rotations only if they count), and put right."""
+    off = np.abs(T[..., 3, :] - np.eye(4)[3]).max(-1, initial=0.0)
+    if rotated:
+        R = T[..., :3, :3]
+        off = np.maximum(off, np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max((-1, -2), initial=0.0))
+        off = np.maximum(off, np.abs(np.linalg.det(R) - 1.0))
+    refuse(T, ~(off <= NO_POSE), np.inf)
+    return with_rotations(T, off > ROUNDED) if rotated and (off > ROUNDED).any() else T
+
+
 def with_rotations(T: Array, rough: NDArray[np.bool_]) -> Array:
     """The targets, with the nearest rotation in place of those that are marked as rough."""
     made = np.array(T)
