@@ -172,3 +172,11 @@ def test_a_closed_chain_moves_by_its_motors_and_an_arm_under_a_load():
         np.zeros(4)
     )
     assert costs[0] < costs[1] < costs[2] and abs(costs[0] - bare.cost) < 1e-9
+
+
+def test_inequalities_of_inputs_are_none_of_the_last_node():
+    problem = OptimalControl(
+        ARM, 0.3, 0.02, running=effort(1e-3), terminal=state([0.3, 0.2, 0, 0], 1e3), inequalities=lambda u: [8.0 - u[1]]
+    )
+    found = problem.solve(np.zeros(4))
+    assert found.converged and found.violation < 1e-6 and 8.0 - 1e-6 < found.u[:, 1].min() < 8.0 + 1e-3

@@ -104,7 +104,7 @@ def solve(
     X = None if x is None else _spread(array("x", x, (..., N + 1, n)), lead, (N + 1, n))
     parts: list[tuple[Any, ...]] = []
     total, size = len(X0), chunk(problem)
-    for first in range(0, total, size):
+    for first in range(0, max(total, 1), size):  # of no problem at all, too, the shapes
         rows = slice(first, min(first + size, total))
         job = _Chunk(problem, X0[rows], P[rows], None if X is None else X[rows], None if U is None else U[rows])
         parts.append(job.solve(rounds, tol, near, None if progress is None else (lambda: progress(first, total))))  # noqa: B023

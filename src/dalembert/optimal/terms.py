@@ -98,7 +98,7 @@ def evaluate(what: str, terms: Sequence[Cost], given: dict[str, Any]) -> tuple[l
     for x in (*values, *residuals):
         if isinstance(x, (int, float)) and not np.isfinite(x):
             raise InputError(f"{what} is {x} whatever the state: a cost must be finite")
-        if isinstance(x, (str, bool, np.ndarray)):
+        if isinstance(x, (str, bool, np.ndarray)) or not hasattr(x, "__mul__"):
             raise InputError(f"{what} gives {type(x).__name__}; a cost is a number, or a list of residuals")
     return values, residuals
 
