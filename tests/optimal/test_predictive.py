@@ -101,8 +101,14 @@ def test_what_cannot_be_is_refused():
         PredictiveControl(PROBLEM, targets=3)
     with pytest.raises(dl.InputError, match="asked on numbers, not traced"):
         dl.simulation.rollouts(ARM, PredictiveControl(PROBLEM), q0=np.zeros((3, 2)), duration=0.1, dt=0.01)
+    with pytest.raises(dl.InputError, match="controller 'mpc' is asked on numbers at samples"):
+        dl.control.compare({"mpc": PredictiveControl(PROBLEM)}, ARM, [0.5, 0.5])
     with pytest.raises(dl.InputError, match="must have the states and inputs"):
         PredictiveControl(PROBLEM).rollouts(np.zeros((2, 4)), 0.1, plant=CartPole())
+    with pytest.raises(dl.InputError, match="4 finite numbers"):
+        PredictiveControl(PROBLEM)(0.0, [0.0, np.nan, 0.0, 0.0])
+    with pytest.raises(dl.InputError, match="must give parameters by name; it gives NoneType"):
+        PredictiveControl(PROBLEM, targets=lambda t: None)(0.0, np.zeros(4))
     text = PredictiveControl(PROBLEM).explain()
     assert "Lyapunov" in text and "argmin" in text
 

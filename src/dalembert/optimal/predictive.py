@@ -115,7 +115,12 @@ class PredictiveControl(Controller):
     def __call__(self, t: float, x: ArrayLike) -> Array:  # type: ignore[override]
         """u at time t in the state x; the memory goes on from the call before, unless time goes back, or stands still
         where it began: that is another run."""
-        return self._memory.ask(float(t), np.asarray(x, float)[None])[0]
+        y = np.asarray(x, float)
+        if y.shape != (self.problem.n,) or not np.isfinite(y).all():
+            raise InputError(
+                f"x is {self.problem.n} finite numbers ({', '.join(self.problem.flow.states)}); got {y!r:.60}"
+            )
+        return self._memory.ask(float(t), y[None])[0]
 
     def reset(self) -> None:
         """Forget the plan."""
@@ -244,7 +249,10 @@ class _Memory:
         """The parameters that are not the problem's own: those of the runs, and the targets at nodes from t on."""
         given, p = dict(self.given), self.problem
         if self.owner.targets is not None:
-            given |= self.owner.targets(np.asarray(t + p.dt * np.arange(p.N + 1), float))
+            found = self.owner.targets(np.asarray(t + p.dt * np.arange(p.N + 1), float))
+            if not isinstance(found, Mapping):
+                raise InputError(f"targets(t) must give parameters by name; it gives {type(found).__name__}")
+            given |= found
         return given
 
     def _fresh(self, engine: Engine, t: float, x: Array) -> None:
