@@ -51,7 +51,7 @@ class PredictiveControl(Controller):
     parameters of the problem over its nodes at times t (N + 1,): those that are `moving` with N + 1 rows. budget [s]:
     no further iteration is begun after so much time; `late` counts the samples that it cut short, and without any
     iteration the plan's feedback acts, u_0 + K_0 (x − x_0). Limits other than those of inputs are held as
-    penalties, with the multipliers of the first solution."""
+    penalties, with the multipliers of the first solution, which move on with the plan until they are past."""
 
     problem: OptimalControl
     iterations: int = 1
@@ -291,10 +291,21 @@ class _Memory:
                 us[:, k] = us[:, k - 1]
                 xs[:, k + 1] = p.stepper(xs[:, k], us[:, k], engine.ps[:, k])
             self.time += nodes * p.dt
+            self._multipliers_on(engine, passed)
         if self.owner.targets is not None:
             engine.ps[:] = self._parameters(t)
         else:
             engine.ps[..., 0] += t - engine.ps[0, 0, 0]
+
+    def _multipliers_on(self, engine: Engine, passed: int) -> None:
+        """Multipliers of inequalities belong to times: those that are past are gone, and what is new has none."""
+        own, first = self.multipliers, self.problem.counts[0]
+        if own is None or not first:
+            return
+        own[:, :-passed, :first] = own[:, passed:, :first].copy()
+        own[:, -passed:, :first] = 0.0
+        at = self.problem.layout.p - 1 - self.problem.multipliers
+        engine.ps[..., at:] = own
 
     def _iterate(self, engine: Engine, x: Array) -> None:
         """One iteration about the plan, the forward pass from where the system is."""

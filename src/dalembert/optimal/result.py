@@ -30,7 +30,7 @@ class Optimum:
     cost: without penalties. gradient: the largest |∂J/∂u| of inputs that are not at a limit, all later inputs being
     chosen well. defect: the largest |f(x_k, u_k) − x_{k+1}|. violation: of limits of states, inequalities and the end.
     converged, reason, iterations; history of a lone problem: rows (cost, gradient, Σ|gap|, α). multipliers (..., N + 1,
-    ·) of the limits, for a warm start. All but t have the leading dimensions of the batch."""
+    ·) of the limits. All but t have the leading dimensions of the batch."""
 
     problem: OptimalControl
     t: Array
