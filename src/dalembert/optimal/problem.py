@@ -182,7 +182,9 @@ class OptimalControl:
         """By the name of an input or a state."""
         found: dict[str, tuple[float, float]] = {}
         groups, known = self._groups(), (*self.chosen, *self.flow.states)
-        for key, value in (self.limits or {}).items():
+        for key, value in sorted(
+            (self.limits or {}).items(), key=lambda row: row[0] not in groups
+        ):  # names of one last
             if key not in known and key not in groups:
                 raise unknown("input or state to limit", key, (*groups, *known))
             names = groups.get(key, (key,))
