@@ -286,3 +286,15 @@ def test_parameters_that_nothing_reads_are_refused():
         OptimalControl(ARM, 0.1, 0.02, terminal=[])
     with pytest.raises(dl.InputError, match="gives generator"):
         OptimalControl(ARM, 0.1, 0.02, running=lambda u: (x for x in u)).solve(np.zeros(4))
+
+
+@pytest.mark.parametrize("inputs", [("joint2_torque", "joint1_torque"), ("joint2_torque",)])
+def test_an_optimum_drives_its_inputs_by_name(inputs):
+    problem = OptimalControl(
+        ARM, 0.2, 0.02, running=effort(1e-3), terminal=state([0.3, 0.2, 0, 0], 10.0), inputs=inputs
+    )
+    best = problem.solve(np.zeros(4))
+    run = dl.simulate(ARM, best, x0=np.zeros(4), duration=0.2, dt=0.02, solver=dl.Solver("semi-implicit-euler"))
+    np.testing.assert_allclose(run.x[-1], best.x[-1], atol=1e-9)
+    with pytest.raises(dl.InputError, match="asked on numbers"):
+        dl.simulation.rollouts(ARM, best, q0=np.zeros((3, 2)), duration=0.1, dt=0.01)

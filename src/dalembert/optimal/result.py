@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, count, number
 from dalembert.errors import InputError
-from dalembert.flow import Array
+from dalembert.flow import Array, Scalar, Scalars
+from dalembert.law import Law
 from dalembert.optimal.problem import OptimalControl
 from dalembert.optimal.solver import CONVERGED, DIVERGED, STOPPED, VIOLATED, Engine, Progress, chunk, run
 
@@ -66,6 +67,20 @@ class Optimum:
         k = int(np.clip((t - self.t[0]) / self.problem.dt + 1e-9, 0, len(self.u) - 1))
         u = self.u[k] + self.gains[k] @ (np.asarray(x, float) - self.x[k])
         return np.asarray(np.clip(u, *self.problem.bounds))
+
+    def law(self) -> Law:
+        """What `simulate` takes: inputs by their names, in whatever order, and those that are chosen alone."""
+        if self.u.ndim != 2:
+            raise InputError("a controller is made of one motion, not of a batch of them")
+
+        def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+            if not isinstance(t, (int, float)):
+                raise InputError(
+                    "an optimal motion is asked on numbers, not traced into another loop: simulate(…) runs it"
+                )
+            return self(float(t), np.array(y, float)).tolist()
+
+        return Law("optimal motion", self.problem.flow.states, (), self.problem.chosen, act, asked=True)
 
     def __repr__(self) -> str:
         if self.u.ndim > 2:
