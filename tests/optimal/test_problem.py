@@ -282,6 +282,8 @@ def test_parameters_that_nothing_reads_are_refused():
     for name, words in (("payload_mas", "nothing reads"), (first, "an input that is chosen")):
         with pytest.raises(dl.InputError, match=words):
             OptimalControl(ARM, 0.1, 0.02, running=effort(), parameters={name: 2.0})
+    with pytest.raises(dl.InputError, match="'payload_mass' that is neither chosen nor given"):
+        OptimalControl(ARM.flow(payload=(0.0, 0.0, 0.0)), 0.1, 0.02, running=effort())
     with pytest.raises(dl.InputError, match="without a cost"):
         OptimalControl(ARM, 0.1, 0.02, terminal=[])
     with pytest.raises(dl.InputError, match="gives generator"):

@@ -169,8 +169,10 @@ class PredictiveControl(Controller):
 
 def _plant(p: OptimalControl, system: object, h: float) -> OptimalControl:
     """What moves the plant by h; parameters of the problem that are inputs of it are its own."""
-    flow = OptimalControl(system, h, h, running=lambda u: list(u), inputs=p.inputs, method=p.method).flow
-    own = {name: value[0] for name, value in p.values.items() if name in flow.inputs and name not in p.chosen}
+    make = getattr(system, "flow", None)
+    flow = make() if callable(make) else system
+    known: tuple[str, ...] = getattr(flow, "inputs", ())
+    own = {name: value[0] for name, value in p.values.items() if name in known and name not in p.chosen}
     return OptimalControl(flow, h, h, running=lambda u: list(u), inputs=p.inputs, method=p.method, parameters=own)
 
 

@@ -51,7 +51,8 @@ class OptimalControl:
     (those of u not at the last), end: e = 0 at the last node, functions like costs. parameters: {name: value}, numbers
     or arrays of any shape, the same at all nodes, or with N + 1 rows where `moving` names them. method: one of METHODS.
     exact: residuals and dynamics with their second derivatives too (DDP): fewer, longer iterations.
-    inputs: those that are chosen, by name, if not all that can be driven; others are parameters of that name, or 0."""
+    inputs: those that are chosen, by name, if not all that can be driven; others are parameters of that name, or 0 if
+    they are driven."""
 
     system: object
     horizon: float
@@ -134,6 +135,13 @@ class OptimalControl:
                 raise InputError(
                     f"nothing reads the parameter {name!r}: no cost or limit has an argument of that name (without a "
                     f"default), and {self.flow.name!r} no such input; its inputs are {', '.join(self.flow.inputs)}"
+                )
+
+        for name in self.rest:
+            if name not in self.flow.driven and name not in self.values:  # zero may be a mass that is none
+                raise InputError(
+                    f"{self.flow.name!r} has an input {name!r} that is neither chosen nor given: say what it is, "
+                    f"parameters={{{name!r}: …}}"
                 )
 
     @cached_property
