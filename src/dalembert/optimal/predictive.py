@@ -115,11 +115,7 @@ class PredictiveControl(Controller):
     def __call__(self, t: float, x: ArrayLike) -> Array:  # type: ignore[override]
         """u at time t in the state x; the memory goes on from the call before, unless time goes back, or stands still
         where it began: that is another run."""
-        y = np.asarray(x, float)
-        if y.shape != (self.problem.n,) or not np.isfinite(y).all():
-            raise InputError(
-                f"x is {self.problem.n} finite numbers ({', '.join(self.problem.flow.states)}); got {y!r:.60}"
-            )
+        y = array("x", x, (self.problem.n,), meaning="the state")
         return self._memory.ask(float(t), y[None])[0]
 
     def reset(self) -> None:
