@@ -84,3 +84,19 @@ def test_nothing_to_tune():
         tune_gains(ARM, law, [0.0, 0.0], **WORDS)
     with pytest.raises(DalembertError, match="are positive"):
         tune_gains(ARM, law, [0.0, 0.0], gains="kp_joint1", **WORDS)
+
+
+def test_the_unit_of_the_loss_does_not_matter():
+    one, other = (
+        tune_gains(ARM, PD, np.zeros((1, 2)), **{**WORDS, "loss": {"rms_error": s, "rms_torque": 2e-3 * s}})
+        for s in (1.0, 2.0**-30)
+    )
+    assert one.converged and other.converged and other.gains == one.gains and other.loss == one.loss * 2.0**-30
+
+
+def test_gains_with_which_rollouts_diverge_are_not_the_best_however_the_loss_is_signed():
+    words = {**WORDS, "loss": {"rms_error": -1.0}, "dt": 0.02, "factor": 1000.0}
+    found = tune_gains(ARM, PD, np.zeros((1, 2)), **words)
+    at = {**{k: words[k] for k in ("reference", "duration", "dt")}, "measures": ["rms_error"]}
+    assert np.isclose(found.loss, -rollouts(ARM, found.law, np.zeros((1, 2)), **at).measures["rms_error"].mean())
+    assert found.converged == (found.slope < 1e-2)

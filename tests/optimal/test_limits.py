@@ -172,3 +172,33 @@ def test_a_closed_chain_moves_by_its_motors_and_an_arm_under_a_load():
         np.zeros(4)
     )
     assert costs[0] < costs[1] < costs[2] and abs(costs[0] - bare.cost) < 1e-9
+
+
+def test_inequalities_of_inputs_are_none_of_the_last_node():
+    problem = OptimalControl(
+        ARM, 0.3, 0.02, running=effort(1e-3), terminal=state([0.3, 0.2, 0, 0], 1e3), inequalities=lambda u: [8.0 - u[1]]
+    )
+    found = problem.solve(np.zeros(4))
+    assert found.converged and found.violation < 1e-6 and 8.0 - 1e-6 < found.u[:, 1].min() < 8.0 + 1e-3
+
+
+def test_a_limit_of_one_input_goes_before_that_of_all():
+    for limits in ({"u": 5.0, "joint1_torque": 60.0}, {"joint1_torque": 60.0, "u": 5.0}):
+        assert OptimalControl(ARM, 0.1, 0.02, running=effort(), limits=limits).bounds.tolist() == [[-60, -5], [60, 5]]
+
+
+def test_ready_made_terms_say_what_they_need():
+    def solve(term, **parameters):
+        return OptimalControl(ARM, 0.1, 0.02, running=[effort(), term], parameters=parameters).solve(np.zeros(4))
+
+    with pytest.raises(dl.InputError, match=r"^a weight is one number, or 2"):
+        solve(speed([1.0, 2.0, 3.0]))
+    with pytest.raises(dl.InputError, match=r"^a target has 1 numbers, and q 2"):
+        solve(posture([1.0]))
+    with pytest.raises(dl.InputError, match=r"sixteen numbers; 'goal' has 3"):
+        solve(tip(ARM, "goal"), goal=[1.0, 1.0, 0.0])
+    one, other = (
+        solve(tip(ARM, "goal", 9.0, rotation=False), goal=[1.0, 1.0, 0.0]),
+        solve(tip(ARM, [1.0, 1.0, 0.0], 9.0, rotation=False)),
+    )
+    np.testing.assert_allclose(one.u, other.u, rtol=1e-9, atol=1e-12)

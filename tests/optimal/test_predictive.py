@@ -101,7 +101,95 @@ def test_what_cannot_be_is_refused():
         PredictiveControl(PROBLEM, targets=3)
     with pytest.raises(dl.InputError, match="asked on numbers, not traced"):
         dl.simulation.rollouts(ARM, PredictiveControl(PROBLEM), q0=np.zeros((3, 2)), duration=0.1, dt=0.01)
+    with pytest.raises(dl.InputError, match="controller 'mpc' is asked on numbers at samples"):
+        dl.control.compare({"mpc": PredictiveControl(PROBLEM)}, ARM, [0.5, 0.5])
     with pytest.raises(dl.InputError, match="must have the states and inputs"):
         PredictiveControl(PROBLEM).rollouts(np.zeros((2, 4)), 0.1, plant=CartPole())
+    with pytest.raises(dl.InputError, match=r"x\[1\] is nan; it must be a finite number"):
+        PredictiveControl(PROBLEM)(0.0, [0.0, np.nan, 0.0, 0.0])
+    with pytest.raises(dl.InputError, match="must give parameters by name; it gives NoneType"):
+        PredictiveControl(PROBLEM, targets=lambda t: None)(0.0, np.zeros(4))
     text = PredictiveControl(PROBLEM).explain()
     assert "Lyapunov" in text and "argmin" in text
+
+
+def test_the_plant_of_rollouts_carries_the_load_of_the_problem():
+    problem = OptimalControl(
+        ARM.flow(payload=(0.0, 0.0, 0.0)),
+        0.3,
+        0.02,
+        running=[effort(1e-3), posture([0.5, 0.5], 50.0), speed(1.0)],
+        parameters={"payload_mass": 2.0},
+    )
+    control, x0 = PredictiveControl(problem), np.zeros((2, 4))
+    runs = control.rollouts(x0, 0.1, parameters={"payload_mass": [2.0, 0.5]})
+    for k, mass in enumerate((2.0, 0.5)):
+        P = problem.parameters_at(payload_mass=mass)
+        np.testing.assert_array_equal(runs.x[k, 1], problem.stepper(x0[k], runs.u[k, 0], P[0]))
+    same = control.rollouts(x0, 0.1, parameters={"payload_mass": 0.5})  # one for all
+    assert np.array_equal(same.x[0], runs.x[1]) and np.array_equal(same.x[1], runs.x[1])
+    with pytest.raises(dl.InputError, match="one for each run"):
+        control.rollouts(x0, 0.1, parameters={"payload_mass": [1.0, 2.0, 3.0]})
+
+
+def test_the_plant_of_rollouts_knows_the_time():
+    flow = dl.Flow("pushed", ("x",), ("u",), lambda t, x, u: [u[0] + 10.0 * t], positions=0)
+    runs = PredictiveControl(OptimalControl(flow, 0.5, 0.1, running=[state([0.0], 1.0), effort(1.0)])).rollouts(
+        [[0]], 1
+    )
+    np.testing.assert_allclose(np.diff(runs.x[0, :, 0]), 0.1 * (runs.u[0, :, 0] + 10.0 * runs.t[:-1]), atol=1e-12)
+
+
+def test_each_run_begins_anew_however_short_the_last_was():
+    control, x = PredictiveControl(PROBLEM), np.array([0.3, 0.1, 0.0, 0.0])
+    first = PredictiveControl(PROBLEM)(0.0, x)
+    control(0.0, np.zeros(4))
+    assert np.array_equal(control(0.0, x), first)
+    control(0.005, np.zeros(4))
+    assert np.array_equal(control(0.001, x), PredictiveControl(PROBLEM)(0.001, x))
+
+
+def test_with_a_rate_the_input_is_held_between():
+    control, x = PredictiveControl(PROBLEM, rate=50.0), np.zeros(4)
+    u = [control(0.005 * k, x + 0.01 * k).tolist() for k in range(9)]
+    assert u[0] == u[1] == u[2] == u[3] != u[4] == u[5] == u[7] != u[8]
+
+
+def test_late_samples_use_the_gains_of_their_own_node():
+    """Of a linear problem the plan is exact, and every late sample has u_k + K_k (x − x_k) of the first plan."""
+    A, B, h = np.array([[0.0, 1.0], [2.0, -0.3]]), np.array([[0.0], [1.0]]), 0.05
+    problem = OptimalControl(linear_flow(A, B), 0.5, h, running=effort(0.1), terminal=state([0, 0], 30.0))
+    x = np.array([1.0, -0.4])
+    best, control = problem.solve(x), PredictiveControl(problem, budget=1e-12)
+    control(0.0, x)
+    for k in range(1, 9):
+        off = best.x[k] + [0.1, 0.05]
+        np.testing.assert_allclose(control(k * h, off), best.u[k] + best.gains[k] @ (off - best.x[k]), atol=1e-7)
+    assert control.late == 8
+
+
+def test_the_first_plan_under_limits_of_states_has_the_targets_too():
+    words = {"running": [effort(1e-4), posture("goal", 100.0)], "limits": {"v": 1.0}}
+    one, other = (OptimalControl(ARM, 0.3, 0.02, parameters={"goal": g}, **words) for g in ([0.0, 0.0], [0.4, 0.2]))
+    control = PredictiveControl(one, targets=lambda t: {"goal": [0.4, 0.2]})
+    np.testing.assert_array_equal(control(0.0, np.zeros(4)), PredictiveControl(other)(0.0, np.zeros(4)))
+
+
+def test_multipliers_of_limits_are_gone_when_their_time_is():
+    """A limit that is touched on the way leaves nothing behind: in the end the plan is that without it."""
+    words = {"running": [effort(1e-4), posture([0.4, 0.2], 100.0), speed(1.0)]}
+    limited = OptimalControl(ARM, 0.2, 0.02, limits={"v": 1.0}, **words)
+    control, x = PredictiveControl(limited), np.zeros(4)
+    for k in range(60):
+        x = limited.stepper(x, control(0.02 * k, x), limited.parameters_at()[0])
+        assert np.abs(x[2:]).max() < 1.05
+        if k == 0:
+            assert control._memory.multipliers[..., :-1].max() > 1e-3
+    assert not control._memory.multipliers[..., :-1].any()
+    free, y = OptimalControl(ARM, 0.2, 0.02, **words), x
+    plain = PredictiveControl(free)
+    for k in range(3):
+        u = plain(0.02 * k, x)
+        y = free.stepper(x, u, free.parameters_at()[0])
+    np.testing.assert_allclose(control(1.2, x), u, atol=1e-4)
+    assert np.abs(y - x).max() < 1e-3

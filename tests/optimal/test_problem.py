@@ -9,6 +9,8 @@ from tests.test_own_system import CartPole
 import dalembert as dl
 from dalembert.optimal import OptimalControl, effort, posture, speed, state, tip
 
+ARM = dl.load("planar-2r")
+
 
 def linear_flow(A, B, positions=0):
     A, B = np.asarray(A), np.asarray(B)
@@ -240,3 +242,61 @@ def test_the_motion_is_a_controller():
     )
     off = np.linalg.norm(PANDA.fk(run.q[-1])[:3, 3] - PANDA.fk(found.q[-1])[:3, 3])
     assert off < np.linalg.norm(PANDA.fk(PANDA.home + 0.01)[:3, 3] - PANDA.fk(PANDA.home)[:3, 3])
+
+
+def test_inputs_in_another_order_are_the_same_problem():
+    target, names = [0.3, 0.2, 0.0, 0.0], ARM.flow().inputs
+    words = {"running": effort(1e-3), "terminal": state(target, 1e3)}
+    one = OptimalControl(ARM, 0.4, 0.02, **words).solve(np.zeros(4))
+    other = OptimalControl(ARM, 0.4, 0.02, inputs=names[::-1], **words).solve(np.zeros(4))
+    assert one.converged and other.converged
+    np.testing.assert_allclose(other.u[:, ::-1], one.u, atol=1e-9)
+    with pytest.raises(dl.InputError, match="different names"):
+        OptimalControl(ARM, 0.4, 0.02, inputs=names[:1] * 2, **words)
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1e-9, 1e4])
+def test_the_unit_of_the_cost_does_not_matter(unit):
+    target = [0.3, 0.2, 0.0, 0.0]
+    one, other = (
+        OptimalControl(ARM, 0.4, 0.02, running=effort(1e-3 * s), terminal=state(target, 1e3 * s)).solve(np.zeros(4))
+        for s in (1.0, unit)
+    )
+    assert other.converged
+    np.testing.assert_allclose(other.cost / unit, one.cost, rtol=1e-6)
+    np.testing.assert_allclose(other.u, one.u, atol=1e-3 * np.abs(one.u).max())
+
+
+def test_no_problem_at_all_has_the_shapes_of_many():
+    found = OptimalControl(ARM, 0.1, 0.02, running=effort()).solve(np.zeros((3, 0, 4)))
+    assert found.u.shape == (3, 0, 5, 2) and found.converged.shape == (3, 0)
+
+
+def test_parameters_that_nothing_reads_are_refused():
+    def made(**words):
+        return OptimalControl(ARM, 0.1, 0.02, running=[effort(), lambda q, tolerance: [q[0] - tolerance]], **words)
+
+    with pytest.raises(dl.InputError, match="as an argument of solve"):
+        made(parameters={"tolerance": 1.0})
+    first = ARM.flow().inputs[0]
+    for name, words in (("payload_mas", "nothing reads"), (first, "an input that is chosen")):
+        with pytest.raises(dl.InputError, match=words):
+            OptimalControl(ARM, 0.1, 0.02, running=effort(), parameters={name: 2.0})
+    with pytest.raises(dl.InputError, match="'payload_mass' that is neither chosen nor given"):
+        OptimalControl(ARM.flow(payload=(0.0, 0.0, 0.0)), 0.1, 0.02, running=effort())
+    with pytest.raises(dl.InputError, match="without a cost"):
+        OptimalControl(ARM, 0.1, 0.02, terminal=[])
+    with pytest.raises(dl.InputError, match="gives generator"):
+        OptimalControl(ARM, 0.1, 0.02, running=lambda u: (x for x in u)).solve(np.zeros(4))
+
+
+@pytest.mark.parametrize("inputs", [("joint2_torque", "joint1_torque"), ("joint2_torque",)])
+def test_an_optimum_drives_its_inputs_by_name(inputs):
+    problem = OptimalControl(
+        ARM, 0.2, 0.02, running=effort(1e-3), terminal=state([0.3, 0.2, 0, 0], 10.0), inputs=inputs
+    )
+    best = problem.solve(np.zeros(4))
+    run = dl.simulate(ARM, best, x0=np.zeros(4), duration=0.2, dt=0.02, solver=dl.Solver("semi-implicit-euler"))
+    np.testing.assert_allclose(run.x[-1], best.x[-1], atol=1e-9)
+    with pytest.raises(dl.InputError, match="asked on numbers"):
+        dl.simulation.rollouts(ARM, best, q0=np.zeros((3, 2)), duration=0.1, dt=0.01)

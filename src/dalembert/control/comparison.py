@@ -308,6 +308,11 @@ def _make(name: str, controller: object, robot: Robot, again: bool) -> Controlle
             f"controller {name!r} must be a controller or a function that makes one, got {type(controller).__name__}"
         )
     law = controller.law()
+    if law.asked:
+        raise InputError(
+            f"controller {name!r} is asked on numbers at samples, and a comparison compiles whole loops: run it by "
+            "simulate(…)"
+        )
     if law.outputs != torques(robot) or set(law.measures) - set(measures(robot)):
         raise InputError(f"controller {name!r} is not one of the joint torques of {robot.name!r} from its (q, q̇)")
     return controller

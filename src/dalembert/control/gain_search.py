@@ -15,7 +15,8 @@ from dalembert.simulation.batch import Value
 from dalembert.simulation.gradient import Gradient, Wanted, rollout_gradient
 
 Array = NDArray[np.float64]
-LOST = 10.0  # times the loss to begin with: what gains cost with which a rollout diverges
+LOST = 9.0  # times the size of the loss to begin with: what gains cost beyond it with which a rollout diverges
+LEVEL = 1e-2  # the largest slope, ∂(ln loss)/∂(ln gain), of a search that has converged
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +105,8 @@ def tune_gains(
         value = float(found.loss.mean())
         slope = np.array([found[name].mean() for name in names]) * values
         if not (np.isfinite(value) and np.isfinite(slope).all()):
-            return LOST * before, np.zeros(len(z))
-        return value, np.bincount(group_of, slope, len(z)).astype(float)
+            return before / size + LOST, np.zeros(len(z))
+        return value / size, np.bincount(group_of, slope, len(z)).astype(float) / size
 
     first = at(own)
     before = float(first.loss.mean())
@@ -115,6 +116,7 @@ def tune_gains(
             f"with the gains as they are, rollout {worst} diverges at t = {first.diverged_at[worst] * dt:.4g} s: begin "
             "with gains that hold, or a shorter dt"
         )
+    size = abs(before) or 1.0  # in which the search sees the loss: its tolerances are absolute
     from scipy.optimize import minimize
 
     reach = np.log(factor)
@@ -124,10 +126,14 @@ def tune_gains(
     )
     z = np.asarray(found.x)
     value, slope = evaluate(z)
+    value, slope = size * value, size * slope
     bound = [name for name, x, s in zip(moved, z, slope, strict=True) if reach - abs(x) < 1e-9 and s * x < 0]
     free = [abs(s) for name, s in zip(moved, slope, strict=True) if name not in bound]
     tuned = dict(zip(names, (own * np.exp(z[group_of])).tolist(), strict=True))
     steepest = max(free, default=0.0) / max(abs(value), np.finfo(float).tiny)
+    level, message = steepest <= LEVEL, str(found.message)
+    if found.success and not level:
+        message = "no step helps, and yet the loss is not level: rollouts diverge next to these gains, or it has a kink"
     return TunedGains(
         tuned,
         replace(law, parameters={**law.parameters, **tuned}),
@@ -135,8 +141,8 @@ def tune_gains(
         before,
         steepest,
         int(found.nit),
-        bool(found.success),
-        str(found.message),
+        bool(found.success and level),
+        message,
         tuple(bound),
     )
 

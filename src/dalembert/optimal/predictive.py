@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from time import perf_counter
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ from dalembert.arguments import array, count, need, number
 from dalembert.caching import cached_property
 from dalembert.control.conditions import HOLDS, UNKNOWN, Condition, Conditions, assumed
 from dalembert.control.controller import Controller
-from dalembert.errors import InputError
+from dalembert.errors import InputError, choose
 from dalembert.flow import Array, Scalar, Scalars
 from dalembert.law import Law
 from dalembert.optimal.problem import OptimalControl
@@ -31,6 +31,7 @@ from dalembert.robot import Robot
 
 Targets = Callable[[Array], Mapping[str, ArrayLike]]
 WORSE = 2.0  # times the cost of the plan: a whole step that costs more is compared with shorter ones
+EARLY = 1e-6  # of a node or a sample, by which it may be early
 FRESH = 100  # iterations, at most, before the first sample
 
 
@@ -46,11 +47,11 @@ class Rollouts(NamedTuple):
 class PredictiveControl(Controller):
     """u(t) = the first input of the best motion over the horizon from here, as far as `iterations` come toward it.
 
-    rate [Hz]: how often it is asked, for `sample_time`; the problem's own nodes, if not given. targets(t) gives
+    rate [Hz]: how often it plans, its input held between; if not given, whenever it is asked. targets(t) gives
     parameters of the problem over its nodes at times t (N + 1,): those that are `moving` with N + 1 rows. budget [s]:
     no further iteration is begun after so much time; `late` counts the samples that it cut short, and without any
     iteration the plan's feedback acts, u_0 + K_0 (x − x_0). Limits other than those of inputs are held as
-    penalties, with the multipliers of the first solution."""
+    penalties, with the multipliers of the first solution, which move on with the plan until they are past."""
 
     problem: OptimalControl
     iterations: int = 1
@@ -112,8 +113,10 @@ class PredictiveControl(Controller):
         return Law("predictive control", flow.states, (), self.problem.chosen, act, asked=True)
 
     def __call__(self, t: float, x: ArrayLike) -> Array:  # type: ignore[override]
-        """u at time t in the state x; the memory goes on from the call before, unless time goes back."""
-        return self._memory.ask(float(t), np.asarray(x, float)[None])[0]
+        """u at time t in the state x; the memory goes on from the call before, unless time goes back, or stands still
+        where it began: that is another run."""
+        y = array("x", x, (self.problem.n,), meaning="the state")
+        return self._memory.ask(float(t), y[None])[0]
 
     def reset(self) -> None:
         """Forget the plan."""
@@ -134,30 +137,52 @@ class PredictiveControl(Controller):
     ) -> Rollouts:
         """Many runs at once, each as if alone: from x0 (B, n), `duration` [s], asked every sample time, the system
         moved in so many `substeps` of the problem's method between. plant: another system of the same states and
-        inputs. parameters: those of the problem, one for each run (B, ·)."""
+        inputs. parameters: those of the problem, one for all runs or one for each (B, ·); where they are inputs of
+        the plant, such as a load, it has them too."""
         p, starts = self.problem, array("x0", x0, (None, self.problem.n), meaning="a start in each row")
         steps = round(number("duration", duration, "s", above=0.0) / self.sample_time)
         parts = count("substeps", substeps, 1)
         h = self.sample_time / parts
-        moved = OptimalControl(
-            p.system if plant is None else plant, h, h, running=lambda u: list(u), inputs=p.inputs, method=p.method
-        )
+        moved = _plant(p, p.system if plant is None else plant, h)
         if (moved.flow.states, moved.chosen) != (p.flow.states, p.chosen):
             raise InputError("the plant must have the states and inputs of the problem's own system")
         x, u = np.zeros((len(starts), steps + 1, p.n)), np.zeros((len(starts), steps, p.m))
         x[:, 0] = starts
-        size, nodes = chunk(p), np.zeros(moved.layout.p)
+        size, given = chunk(p), _for_each(p, len(starts), parameters or {})
         for first in range(0, len(starts), size):
             rows = slice(first, min(first + size, len(starts)))
-            own = {name: np.asarray(value)[rows] for name, value in (parameters or {}).items()}
+            own = {name: value[rows] for name, value in given.items()}
             memory = _Memory(self, len(starts[rows]), own)
             for k in range(steps):
                 u[rows, k] = memory.ask(k * self.sample_time, x[rows, k])
-                here = x[rows, k]
-                for _ in range(parts):
+                here, nodes = x[rows, k], memory.of_plant(moved)
+                for j in range(parts):
+                    nodes[:, 0] = k * self.sample_time + j * h
                     here = moved.stepper(here, u[rows, k], nodes)
                 x[rows, k + 1] = here
         return Rollouts(np.asarray(self.sample_time * np.arange(steps + 1), float), x, u)
+
+
+def _plant(p: OptimalControl, system: object, h: float) -> OptimalControl:
+    """What moves the plant by h; parameters of the problem that are inputs of it are its own."""
+    make = getattr(system, "flow", None)
+    flow = make() if callable(make) else system
+    known: tuple[str, ...] = getattr(flow, "inputs", ())
+    own = {name: value[0] for name, value in p.values.items() if name in known and name not in p.chosen}
+    return OptimalControl(flow, h, h, running=lambda u: list(u), inputs=p.inputs, method=p.method, parameters=own)
+
+
+def _for_each(p: OptimalControl, count: int, parameters: Mapping[str, ArrayLike]) -> dict[str, Array]:
+    """Parameters with a row for each run."""
+    found = {}
+    for name, value in parameters.items():
+        choose("parameter", name, p.values)
+        core = p.values[name].shape if name in p.moving else p.values[name].shape[1:]
+        x = array(name, value)
+        if x.shape not in (core, (count, *core)):
+            raise InputError(f"{name} has shape {x.shape}; it must be {core}, or {(count, *core)}, one for each run")
+        found[name] = np.broadcast_to(x, (count, *core))
+    return found
 
 
 class _Memory:
@@ -165,7 +190,9 @@ class _Memory:
 
     def __init__(self, owner: PredictiveControl, size: int, parameters: Mapping[str, ArrayLike] | None = None) -> None:
         self.owner, self.problem, self.size, self.given = owner, owner.problem, size, dict(parameters or {})
-        self.time: float | None = None
+        self.time: float | None = None  # of the first node of the plan
+        self.begun = self.last = 0.0  # when the run began, and when it was planned last
+        self.now = np.zeros((size, owner.problem.m))  # the input that was found last
         self.late = 0
         self.engine: Engine | None = None
         self.multipliers: Array | None = None
@@ -177,37 +204,60 @@ class _Memory:
         if engine is None:
             engine = self.engine = Engine(self.problem, self.size)
         with np.errstate(all="ignore"):
-            if self.time is None or t < self.time:
+            if self.time is None or t < self.last or t == self.begun:
                 self._fresh(engine, t, x)
-                return engine.us[:, 0].copy()
-            self._move_on(engine, t)
-            for k in range(self.owner.iterations):
-                if self.owner.budget is not None and perf_counter() - begun > self.owner.budget:
-                    self.late += 1
-                    if k == 0:
-                        return self._feedback(engine, x)
-                    break
-                self._iterate(engine, x)
-            return engine.us[:, 0].copy()
+                self.begun = t
+                self.now = engine.us[:, 0].copy()
+            elif self.owner.rate is None or t - self.last > (1.0 - EARLY) * self.owner.sample_time:
+                self.now = self._plan(engine, t, x, begun)
+            else:
+                return self.now.copy()
+            self.last = t
+            return self.now.copy()
+
+    def _plan(self, engine: Engine, t: float, x: Array, begun: float) -> Array:
+        self._move_on(engine, t)
+        for k in range(self.owner.iterations):
+            if self.owner.budget is not None and perf_counter() - begun > self.owner.budget:
+                self.late += 1
+                if k == 0:
+                    return self._feedback(engine, x)
+                break
+            self._iterate(engine, x)
+        return engine.us[:, 0].copy()
+
+    def of_plant(self, moved: OptimalControl) -> Array:
+        """(count, ·): the parameters of a plant that are the problem's, as they are at the first node."""
+        assert self.engine is not None
+        here, nodes = self.engine.ps[:, 0], np.zeros((self.size, moved.layout.p))
+        places = self.problem.places
+        for name, at in moved.places.items():
+            nodes[:, at] = here[:, places[name]]
+        return nodes
 
     def _parameters(self, t: float) -> Array:
         p = self.problem
-        given: dict[str, Any] = dict(self.given)
-        if self.owner.targets is not None:
-            for name, value in self.owner.targets(np.asarray(t + p.dt * np.arange(p.N + 1), float)).items():
-                given[name] = value
-        batch = (self.size,)
-        P = p.parameters_at(t, batch, **given)
+        P = p.parameters_at(t, (self.size,), **self._given(t))
         if p.multipliers:
             at = p.layout.p - 1 - p.multipliers
             P[..., at:] = self.multipliers if self.multipliers is not None else 0.0
         return P
 
+    def _given(self, t: float) -> dict[str, ArrayLike]:
+        """The parameters that are not the problem's own: those of the runs, and the targets at nodes from t on."""
+        given, p = dict(self.given), self.problem
+        if self.owner.targets is not None:
+            found = self.owner.targets(np.asarray(t + p.dt * np.arange(p.N + 1), float))
+            if not isinstance(found, Mapping):
+                raise InputError(f"targets(t) must give parameters by name; it gives {type(found).__name__}")
+            given |= found
+        return given
+
     def _fresh(self, engine: Engine, t: float, x: Array) -> None:
         """The first plan, from what holds the system, iterated until it is as good as a plan gets."""
         p = self.problem
         if p.multipliers:
-            found = solve(p, x, t0=t, iterations=FRESH, parameters=self.given)
+            found = solve(p, x, t0=t, iterations=FRESH, parameters=self._given(t))
             engine.xs[:], engine.us[:] = found.x, found.u
             self.multipliers = np.concatenate((found.multipliers, np.full((*found.multipliers.shape[:2], 1), 1e3)), -1)
             engine.ps[:] = self._parameters(t)
@@ -219,26 +269,41 @@ class _Memory:
                 engine.xs[:, k + 1] = p.stepper(engine.xs[:, k], engine.us[:, k], engine.ps[:, k])
             run(engine, [Progress() for _ in range(self.size)], FRESH, 1e-4)
         engine.settings[:, 0], engine.held[:] = 0.0, 0.0
+        if self.owner.budget is not None:
+            engine.backward(self.size)  # whose feedback may be wanted before there is another
         self.time, self.late = t, 0
 
     def _move_on(self, engine: Engine, t: float) -> None:
         """The plan moved by the whole nodes that have passed; what is new repeats the last input."""
         p = self.problem
         assert self.time is not None
-        passed = min(int((t - self.time) / p.dt + 1e-6), p.N)
+        nodes = int((t - self.time) / p.dt + EARLY)
+        passed = min(nodes, p.N)
         if passed:
-            xs, us = engine.xs, engine.us
-            if passed < p.N:
-                us[:, :-passed] = us[:, passed:].copy()
-                xs[:, :-passed] = xs[:, passed:].copy()
-            for k in range(p.N - passed, p.N):
+            xs, us, left = engine.xs, engine.us, p.N - passed
+            xs[:, : left + 1] = xs[:, passed:].copy()
+            us[:, :left] = us[:, passed:].copy()
+            if self.owner.budget is not None:
+                engine.plan[:, :left] = engine.plan[:, passed:].copy()
+            for k in range(left, p.N):
                 us[:, k] = us[:, k - 1]
                 xs[:, k + 1] = p.stepper(xs[:, k], us[:, k], engine.ps[:, k])
-            self.time += passed * p.dt
+            self.time += nodes * p.dt
+            self._multipliers_on(engine, passed)
         if self.owner.targets is not None:
             engine.ps[:] = self._parameters(t)
         else:
             engine.ps[..., 0] += t - engine.ps[0, 0, 0]
+
+    def _multipliers_on(self, engine: Engine, passed: int) -> None:
+        """Multipliers of inequalities belong to times: those that are past are gone, and what is new has none."""
+        own, first = self.multipliers, self.problem.counts[0]
+        if own is None or not first:
+            return
+        own[:, :-passed, :first] = own[:, passed:, :first].copy()
+        own[:, -passed:, :first] = 0.0
+        at = self.problem.layout.p - 1 - self.problem.multipliers
+        engine.ps[..., at:] = own
 
     def _iterate(self, engine: Engine, x: Array) -> None:
         """One iteration about the plan, the forward pass from where the system is."""

@@ -27,7 +27,8 @@ from dalembert.compile.rollout import Rollout
 from dalembert.compile.sweep import Layout, Sweep, compile_sweep
 from dalembert.errors import InputError, choose, unknown
 from dalembert.flow import Array, Flow, Scalar, Scalars
-from dalembert.optimal.terms import Cost, Slopes, evaluate, expand, flatten, read_terms, total
+from dalembert.law import check_distinct
+from dalembert.optimal.terms import Cost, Slopes, argument_names, evaluate, expand, flatten, read_terms, total
 from dalembert.scalar import absolute, clip, sqrt, where
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ METHODS = ("semi-implicit-euler", "rk4")
 WHOLE = 1e-6  # of a step, how far the horizon may be from a whole number of them
 LARGEST_HORIZON = 100_000
 GROUPS = ("t", "x", "q", "v", "u")
+GIVEN = ("x0", "t0", "iterations", "tolerance", "accuracy", "progress")  # other arguments of solve
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,8 @@ class OptimalControl:
     (those of u not at the last), end: e = 0 at the last node, functions like costs. parameters: {name: value}, numbers
     or arrays of any shape, the same at all nodes, or with N + 1 rows where `moving` names them. method: one of METHODS.
     exact: residuals and dynamics with their second derivatives too (DDP): fewer, longer iterations.
-    inputs: those that are chosen, by name, if not all that can be driven; others are parameters of that name, or 0."""
+    inputs: those that are chosen, by name, if not all that can be driven; others are parameters of that name, or 0 if
+    they are driven."""
 
     system: object
     horizon: float
@@ -76,9 +79,10 @@ class OptimalControl:
             raise InputError(f"{flow.name!r} has positions on a manifold, over which no motion is optimized yet")
         if flow.sample is not None:
             raise InputError(f"{flow.name!r} jumps between modes at its samples: choose a smooth flow of it")
-        if self.running is None and self.terminal is None:
+        self.values, self.bounds, self.fences  # noqa: B018
+        if not (self.terms["running"] or self.terms["terminal"]):
             raise InputError("a problem without a cost has no best motion: give running= or terminal=")
-        self.values, self.bounds, self.fences, self.terms  # noqa: B018
+        self._check_parameters()
 
     # --------------------------------------------------------------------------------------------------- what is given
     @cached_property
@@ -116,10 +120,36 @@ class OptimalControl:
         f = self.flow
         return self.method == "semi-implicit-euler" and f.settle is None and 0 < f.nq == f.nv and 2 * f.nq == self.n
 
+    def _check_parameters(self) -> None:
+        """Refuse parameters that nothing would read, or that `solve` could not be given."""
+        read = {name for what, terms in self.terms.items() for term in terms for name in argument_names(what, term)}
+        for name in self.values:
+            if name in GIVEN:
+                raise InputError(f"a parameter is called {name!r}, as an argument of solve is: choose another name")
+            if name in self.chosen:
+                raise InputError(
+                    f"{name!r} is an input that is chosen, and parameters= gives it: leave it out, or name the others "
+                    "in inputs="
+                )
+            if name not in read and name not in self.rest:
+                raise InputError(
+                    f"nothing reads the parameter {name!r}: no cost or limit has an argument of that name (without a "
+                    f"default), and {self.flow.name!r} no such input; its inputs are {', '.join(self.flow.inputs)}"
+                )
+
+        for name in self.rest:
+            if name not in self.flow.driven and name not in self.values:  # zero may be a mass that is none
+                raise InputError(
+                    f"{self.flow.name!r} has an input {name!r} that is neither chosen nor given: say what it is, "
+                    f"parameters={{{name!r}: …}}"
+                )
+
     @cached_property
     def values(self) -> dict[str, Array]:
         """The parameters, as they are at all nodes: (N + 1, *shape) each."""
         found = {}
+        if isinstance(self.moving, str):
+            raise InputError(f"moving is a list of names: moving=[{self.moving!r}]")
         for name in self.moving:
             choose("parameter that is moving", name, self.parameters or {})
         for name, value in (self.parameters or {}).items():
@@ -144,8 +174,11 @@ class OptimalControl:
     @cached_property
     def chosen(self) -> tuple[str, ...]:
         """The inputs that are chosen, u."""
+        if isinstance(self.inputs, str):
+            raise InputError(f"inputs is a list of names: inputs=[{self.inputs!r}]")
         for name in self.inputs or ():
             choose(f"input of {self.flow.name!r}", name, self.flow.inputs)
+        check_distinct("inputs that are chosen", tuple(self.inputs or ()))
         return self.flow.driven if self.inputs is None else tuple(self.inputs)
 
     def _groups(self) -> dict[str, tuple[str, ...]]:
@@ -157,7 +190,9 @@ class OptimalControl:
         """By the name of an input or a state."""
         found: dict[str, tuple[float, float]] = {}
         groups, known = self._groups(), (*self.chosen, *self.flow.states)
-        for key, value in (self.limits or {}).items():
+        for key, value in sorted(
+            (self.limits or {}).items(), key=lambda row: row[0] not in groups
+        ):  # names of one last
             if key not in known and key not in groups:
                 raise unknown("input or state to limit", key, (*groups, *known))
             names = groups.get(key, (key,))
@@ -215,6 +250,12 @@ class OptimalControl:
         first = 1 + sum(prod(x.shape[1:]) for x in self.values.values())
         return slice(first, first + self.n * self.exact)
 
+    @cached_property
+    def places(self) -> dict[str, slice]:
+        """Where the parameters stand among the numbers of a node."""
+        sizes = [prod(x.shape[1:]) for x in self.values.values()]
+        return {name: slice(a, b) for name, (a, b) in zip(self.values, _cuts(1, *sizes), strict=True)}
+
     def _read(self, x: Scalars, u: Scalars, p: Scalars) -> dict[str, Any]:
         """What a cost may ask for."""
         given: dict[str, Any] = {"x": list(x), "u": list(u), "t": p[0]}
@@ -252,8 +293,12 @@ class OptimalControl:
     def _limited(self, x: Scalars, u: Scalars | None, p: Scalars) -> list[Scalar]:
         """g ≤ 0: limits of states, then the user's; at the last node those that need no input."""
         found: list[Scalar] = [sign * (x[j] - limit) for sign, j, limit in self.fences]
-        values, residuals = evaluate("inequalities", self.terms["inequalities"], self._read(x, u or [0.0] * self.m, p))
-        return [*found, *values, *residuals]
+        given = self._read(x, [0.0] * self.m if u is None else u, p)
+        for term in self.terms["inequalities"]:
+            values, residuals = evaluate("inequalities", [term], given)
+            own = [*values, *residuals]
+            found += [-1.0] * len(own) if u is None and "u" in argument_names("inequalities", term) else own
+        return found
 
     def _ended(self, x: Scalars, p: Scalars) -> list[Scalar]:
         values, residuals = evaluate("end", self.terms["end"], self._read(x, (), p))
@@ -312,7 +357,9 @@ class OptimalControl:
         """Closed formulas for ∂q̈ that a system may have, far cheaper than a derivative of its trace; looked at once,
         whether they are those of its flow."""
         make = getattr(self.system, "kernel", None)
-        if not callable(make) or not self.lean or self.rest or isinstance(self.system, Flow) or self.m != self.flow.nq:
+        if not callable(make) or not self.lean or isinstance(self.system, Flow) or self.m != self.flow.nq:
+            return None
+        if self.chosen != self.flow.inputs:  # their columns are those of all inputs, in the flow's order
             return None
         try:
             kernel = make("forward_dynamics_derivatives")

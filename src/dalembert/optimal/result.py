@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, count, number
 from dalembert.errors import InputError
-from dalembert.flow import Array
+from dalembert.flow import Array, Scalar, Scalars
+from dalembert.law import Law
 from dalembert.optimal.problem import OptimalControl
 from dalembert.optimal.solver import CONVERGED, DIVERGED, STOPPED, VIOLATED, Engine, Progress, chunk, run
 
@@ -30,7 +31,7 @@ class Optimum:
     cost: without penalties. gradient: the largest |∂J/∂u| of inputs that are not at a limit, all later inputs being
     chosen well. defect: the largest |f(x_k, u_k) − x_{k+1}|. violation: of limits of states, inequalities and the end.
     converged, reason, iterations; history of a lone problem: rows (cost, gradient, Σ|gap|, α). multipliers (..., N + 1,
-    ·) of the limits, for a warm start. All but t have the leading dimensions of the batch."""
+    ·) of the limits. All but t have the leading dimensions of the batch."""
 
     problem: OptimalControl
     t: Array
@@ -66,6 +67,20 @@ class Optimum:
         k = int(np.clip((t - self.t[0]) / self.problem.dt + 1e-9, 0, len(self.u) - 1))
         u = self.u[k] + self.gains[k] @ (np.asarray(x, float) - self.x[k])
         return np.asarray(np.clip(u, *self.problem.bounds))
+
+    def law(self) -> Law:
+        """What `simulate` takes: inputs by their names, in whatever order, and those that are chosen alone."""
+        if self.u.ndim != 2:
+            raise InputError("a controller is made of one motion, not of a batch of them")
+
+        def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+            if not isinstance(t, (int, float)):
+                raise InputError(
+                    "an optimal motion is asked on numbers, not traced into another loop: simulate(…) runs it"
+                )
+            return self(float(t), np.array(y, float)).tolist()
+
+        return Law("optimal motion", self.problem.flow.states, (), self.problem.chosen, act, asked=True)
 
     def __repr__(self) -> str:
         if self.u.ndim > 2:
@@ -104,7 +119,7 @@ def solve(
     X = None if x is None else _spread(array("x", x, (..., N + 1, n)), lead, (N + 1, n))
     parts: list[tuple[Any, ...]] = []
     total, size = len(X0), chunk(problem)
-    for first in range(0, total, size):
+    for first in range(0, max(total, 1), size):  # of no problem at all, too, the shapes
         rows = slice(first, min(first + size, total))
         job = _Chunk(problem, X0[rows], P[rows], None if X is None else X[rows], None if U is None else U[rows])
         parts.append(job.solve(rounds, tol, near, None if progress is None else (lambda: progress(first, total))))  # noqa: B023

@@ -25,6 +25,7 @@ TRUSTED = 0.5  # of ν Σ|gap| that the merit may rely on
 LEAST, MOST, FACTOR = 1e-9, 1e12, 10.0  # regularization of Q_uu
 EASY, HARD = 1, 4  # up to which length, counted from the longest, it is relaxed, and from which it grows
 ROUNDING = 1e-13  # of the cost, below which a promised decrease cannot be seen
+NOTHING = 1e-9  # of the cost of the guess, and of 1: what is a cost of zero
 CACHE = 1 << 20  # bytes of the plans of problems that are solved together
 CONVERGED, STALLED, LIMIT, STOPPED, DIVERGED, VIOLATED = (
     "converged",
@@ -41,6 +42,7 @@ class Progress:
     """Where the solver stands with one problem."""
 
     cost: float = inf
+    first: float = 0.0  # |cost| of the guess
     mu: float = 0.0
     nu: float = 0.0
     gap: float = inf
@@ -68,7 +70,9 @@ class Progress:
                 return False
             return self.stiffen()
         self.promise = -0.5 * change
-        scale = max(1.0, abs(cost))
+        if not self.first:
+            self.first = abs(cost)
+        scale = self.scale
         if gap <= tolerance * 1e-2 and self.promise <= tolerance**1.5 * scale:
             if self.mu <= LEAST and not self.holding:
                 self.reason = CONVERGED
@@ -80,6 +84,11 @@ class Progress:
         if gap > 0.0 and -self.promise > 0.0:
             self.nu = max(self.nu, -self.promise / ((1.0 - TRUSTED) * gap))
         return True
+
+    @property
+    def scale(self) -> float:
+        """What small changes of the cost are measured by; not the cost alone, which may come down to zero."""
+        return max(abs(self.cost), NOTHING * self.first, NOTHING)
 
     def stiffen(self) -> bool:
         """More regularization; the end where it is too much."""
@@ -99,7 +108,7 @@ class Progress:
 
     def refused(self, tolerance: float) -> None:
         """No length was good enough."""
-        seen = ROUNDING * max(1.0, abs(self.cost))
+        seen = ROUNDING * self.scale
         if self.gap <= tolerance * 1e-2 and self.mu <= LEAST and self.promise <= seen:
             self.reason = CONVERGED
         else:

@@ -86,6 +86,8 @@ def evaluate(what: str, terms: Sequence[Cost], given: dict[str, Any]) -> tuple[l
     for term in terms:
         try:
             found = term(**{name: given[name] for name in argument_names(what, term)})
+        except InputError:  # of ready-made terms, in their own words
+            raise
         except (TypeError, ValueError, IndexError, ZeroDivisionError) as error:
             raise InputError(
                 f"{what} cannot be traced: {error}; it chooses by scalar.where, and computes with +, −, ·, "
@@ -98,7 +100,7 @@ def evaluate(what: str, terms: Sequence[Cost], given: dict[str, Any]) -> tuple[l
     for x in (*values, *residuals):
         if isinstance(x, (int, float)) and not np.isfinite(x):
             raise InputError(f"{what} is {x} whatever the state: a cost must be finite")
-        if isinstance(x, (str, bool, np.ndarray)):
+        if isinstance(x, (str, bool, np.ndarray)) or not hasattr(x, "__mul__"):
             raise InputError(f"{what} gives {type(x).__name__}; a cost is a number, or a list of residuals")
     return values, residuals
 
@@ -151,6 +153,8 @@ def _weights(weight: ArrayLike, n: int | None = None) -> list[float]:
     w = array("a weight", weight)
     if (w < 0).any():
         raise InputError("a weight must not be negative: less cost further off would have no least value")
+    if n and w.shape not in ((), (1,), (n,)):
+        raise InputError(f"a weight is one number, or {n}, one for each entry; it has shape {w.shape}")
     return np.sqrt(np.broadcast_to(w, (n,) if n else w.shape)).tolist() if n else np.sqrt(np.atleast_1d(w)).tolist()
 
 
@@ -206,7 +210,7 @@ def tip(
 ) -> Cost:
     """½ w |(p, log R)|² of T*⁻¹ T, a frame seen from where it is wanted: its position [m] and rotation vector [rad];
     `weight` for all, or six. The target: a pose (4, 4), or the name of a parameter of sixteen
-    numbers. Without `rotation` the position alone: target (3,), or a pose."""
+    numbers. Without `rotation` the position alone: target (3,), or a pose, or the name of either."""
     place = robot.model.frame(frame)
     fixed = None if isinstance(target, str) else array("a target", target, (4, 4), (3,))
     if fixed is not None and fixed.shape == (3,):
@@ -216,6 +220,13 @@ def tip(
 
     def residual(q: Scalars, aim: Scalars | None) -> Residuals:
         A = fixed.reshape(-1).tolist() if aim is None and fixed is not None else list(aim or ())
+        if len(A) == 3 and not rotation:
+            A = [1.0, 0.0, 0.0, A[0], 0.0, 1.0, 0.0, A[1], 0.0, 0.0, 1.0, A[2]]
+        elif len(A) != 16:
+            raise InputError(
+                f"the target of a tip is a pose, sixteen numbers{'' if rotation else ', or a position, three'}; "
+                f"{target!r} has {len(A)}"
+            )
         wanted = Pose(tuple(tuple(A[4 * i : 4 * i + 3]) for i in range(3)), tuple(A[3:12:4]))
         off = wanted.inverse() @ frame_pose(robot.model, q, place)
         J = jacobian(robot.model, q, place)

@@ -135,3 +135,17 @@ def test_what_is_no_robot_and_no_log():
         output_error(arm, log.q)
     with pytest.raises(DalembertError, match="the list is empty"):
         output_error(arm, [])
+
+
+def test_a_log_at_rest_tells_nothing_and_torques_in_other_units_no_parameters():
+    arm = dl.load("planar-2r")
+    t = 0.002 * np.arange(1500)
+    tau = np.stack((19.0 + 8.0 * np.sin(3.0 * t) + 4.0 * np.sin(7.0 * t), 4.5 + 3.0 * np.cos(5.0 * t)), -1)
+    rest = Log(t=t, q=np.zeros((1500, 2)), tau=np.tile([19.62, 4.905], (1500, 1)), joints=tuple(arm.joint_names))
+    with pytest.raises(dl.InputError, match="does not tell the 6 base parameters apart"):
+        output_error(arm, rest)
+    function = dl.simulation.rollout_function(arm, duration=t[-1], dt=0.002, controls="all")
+    q = function(np.zeros(4), tau[:-1])[:, :2]
+    found = output_error(arm, Log(t=t, q=q, tau=tau / 10.0, joints=tuple(arm.joint_names)))
+    assert found.noise > 1e-3 and not found.converged  # inertias that run away are no answer
+    assert found.message.startswith("it ends where") and np.isinf(found.deviation).all()

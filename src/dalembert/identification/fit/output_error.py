@@ -32,6 +32,7 @@ LANES = 2**21  # numbers that derivatives of some windows may take at once, 16 M
 FIRST = 1e-6  # damping to begin with, of the diagonal
 MOST_DAMPING = 1e8
 SMALL = 0.01  # standard deviations by which the last step may still move a base parameter; the next moves it far less
+SINGULAR = 1e-13  # of the largest eigenvalue of the scaled normal matrix: what rounding leaves of zero
 UNEVEN = 1e-3  # of a step, by which the times of a log may be off
 FRICTION = ("viscous", "coulomb")
 
@@ -197,6 +198,12 @@ def _step(log: Log) -> float:
     return dt
 
 
+def _told(S: Array) -> bool:
+    """Whether the scaled normal matrix has its full rank, beyond rounding."""
+    eigenvalues = np.linalg.eigvalsh(S)
+    return bool(eigenvalues[0] > SINGULAR * eigenvalues[-1])
+
+
 def _solve(columns: Columns, minimal: Base, data: _Windows, iterations: int) -> OutputError:
     own = columns.robot.flow_parameters
     pi = np.array([own[name] for name in columns.all_names])
@@ -215,7 +222,7 @@ def _solve(columns: Columns, minimal: Base, data: _Windows, iterations: int) -> 
             f"{samples} positions cannot tell {len(kept)} parameters and {starts.size} starts: a longer window"
         )
     converged, message, taken = False, f"stopped after {iterations} iterations", 0
-    for taken in range(1, iterations + 1):  # noqa: B007
+    for taken in range(1, iterations + 1):
         H, g = data.normal(pi, starts, kept)
         ss, sp, gs = H[:, :m, :m], H[:, :m, m:], g[:, :m]
         inner = np.linalg.solve(ss, np.concatenate((sp, gs[..., None]), -1))
@@ -223,6 +230,11 @@ def _solve(columns: Columns, minimal: Base, data: _Windows, iterations: int) -> 
         b = -(g[:, m:] - np.einsum("wsp,ws->wp", sp, inner[..., -1])).sum(0)
         scale = np.sqrt(np.maximum(np.diag(A), np.finfo(float).tiny))
         S = A / np.outer(scale, scale)
+        if taken == 1 and not _told(S):
+            raise InputError(
+                f"the log does not tell the {len(kept)} base parameters apart: the robot must move more in it, or "
+                "along more joints"
+            )
         while True:
             step = np.linalg.solve(S + damping * np.eye(len(S)), b / scale) / scale
             trial, begun = pi.copy(), starts - inner[..., -1] - np.einsum("wsp,p->ws", inner[..., :-1], step)
@@ -243,4 +255,7 @@ def _solve(columns: Columns, minimal: Base, data: _Windows, iterations: int) -> 
             break
     noise = float(np.sqrt(cost / freedom))
     covariance = np.linalg.pinv(S, hermitian=True) / np.outer(scale, scale) * noise**2
+    if not _told(S):  # parameters that run away, where nothing moves any more
+        converged, message = False, "it ends where the log does not tell the parameters apart: begin nearer to them"
+        covariance = np.full(S.shape, np.inf)
     return OutputError(columns, minimal, pi, covariance, starts, noise, taken, converged, message)
