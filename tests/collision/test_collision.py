@@ -14,7 +14,7 @@ import pytest
 import dalembert as dl
 from dalembert.collision import Collision, SphereModel, World
 from dalembert.collision.edges import certify_edge, float32_margin
-from dalembert.collision.enclose import enclose, enclose_geometry, enclose_mesh
+from dalembert.collision.enclose import _Cells, enclose, enclose_geometry, enclose_mesh, row_of
 from dalembert.collision.motion import reaches
 from dalembert.collision.pairs import pair_distances, settle_pairs
 from dalembert.collision.solids import SOLIDS
@@ -81,7 +81,15 @@ def test_distances_of_solids_are_those_of_their_points(kind):
 
 
 # ------------------------------------------------------------------------------------------------------------ spheres
-SHAPES = (Box((0.3, 0.1, 0.04)), Cylinder(0.06, 0.4), Capsule(0.05, 0.3), Sphere(0.1))
+SHAPES = (
+    Box((0.3, 0.1, 0.04)),
+    Box((0.2, 0.2, 0.0)),
+    Box((0.061, 0.007, 0.3)),
+    Cylinder(0.06, 0.4),
+    Cylinder(0.2, 0.003),
+    Capsule(0.05, 0.3),
+    Sphere(0.1),
+)
 
 
 def inside_of(shape, x):
@@ -97,6 +105,29 @@ def inside_of(shape, x):
             return np.linalg.norm(x, axis=1) <= r
 
 
+def points_of(shape):
+    """Points of the surface and of the inside, the corners and rims among them."""
+    t, turn = np.linspace(-1, 1, 41), np.linspace(0, 2 * np.pi, 181)
+    circle = np.stack((np.cos(turn), np.sin(turn)), -1)
+    match shape:
+        case Box(size):
+            grid = np.stack(np.meshgrid(t, t, t, indexing="ij"), -1).reshape(-1, 3)
+            return np.concatenate((grid, RNG(0).uniform(-1, 1, (20_000, 3)))) * np.array(size) / 2
+        case Cylinder(r, length):
+            across = (np.linspace(0, r, 16)[:, None, None] * circle).reshape(-1, 1, 2)
+            height = length / 2 * t[:, None]
+            return np.concatenate(np.broadcast_arrays(across, height[..., :1]), -1)[..., :3].reshape(-1, 3)
+        case Capsule(r, length):
+            ball = points_of(Sphere(r))
+            along = [ball + np.array([0, 0, z]) for z in np.linspace(-length / 2, length / 2, 13)]
+            return np.concatenate(along)
+        case Sphere(r):
+            u = RNG(0).normal(size=(4_000, 3))
+            u /= np.linalg.norm(u, axis=1, keepdims=True)
+            u = np.concatenate((u, np.eye(3), -np.eye(3)))
+            return np.concatenate([r * part * u for part in (0.5, 0.9, 1 - 1e-15)])
+
+
 def away_from(shape, x):
     kinds = {Box: "boxes", Cylinder: "cylinders", Capsule: "capsules", Sphere: "spheres"}
     row = {
@@ -108,18 +139,42 @@ def away_from(shape, x):
     return SOLIDS[kinds[type(shape)]](row, tuple(x.T))[0]
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
 def test_spheres_enclose_a_shape_and_reach_no_farther_than_they_say(shape):
     rows, over = enclose_geometry(shape, 0.02, Path())
-    x = RNG(0).uniform(-0.3, 0.3, (200_000, 3))
-    x = x[inside_of(shape, x)]
-    assert len(x) > 500
-    covered = (np.linalg.norm(x[:, None] - rows[:, :3], axis=-1) <= rows[:, 3]).any(axis=1)
+    x = points_of(shape)
+    assert inside_of(shape, x * (1 - 1e-12)).all() and len(x) > 10_000
+    covered = np.zeros(len(x), bool)
+    for *center, radius in rows:
+        covered |= np.linalg.norm(x - center, axis=1) <= radius
     assert covered.all()
     u = RNG(1).normal(size=(500, 3))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     skin = (rows[:, None, :3] + rows[:, None, 3:] * u).reshape(-1, 3)
     assert over <= 0.02 and away_from(shape, skin).max() <= over + 1e-9
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if not isinstance(shape, Sphere)], ids=repr)
+def test_every_cell_of_a_shape_lies_in_one_sphere_with_nothing_to_spare(shape):
+    """The proof itself: cells hold the shape, and the ball around each is inside a sphere; not so if radii shrink."""
+    kind, row, half = row_of(shape)
+    cells = _Cells(-half, half, 0.02)
+    depth = -np.asarray(SOLIDS[kind](row, tuple(cells.center.T))[0])
+    taken = depth >= -cells.ball
+    rows, _ = cells.cover(depth, taken)
+    x = points_of(shape)[::7]
+    place = np.floor((x - cells.center[0]) / cells.side + 0.5).astype(int)
+    place = np.clip(place, 0, np.array(cells.shape) - 1)
+    own = np.ravel_multi_index(tuple(place.T), cells.shape)
+    assert taken[own].all() and np.abs(x - cells.center[own]).max() <= 0.5 * cells.side * (1 + 1e-9)
+    corner = np.stack(np.meshgrid(*[[-0.5, 0.5]] * 3), -1).reshape(-1, 3) * cells.side
+    whole = cells.center[taken][:, None] + corner  # a sphere holds a cell if it holds its corners
+
+    def outside(radii):
+        apart = np.linalg.norm(whole[:, :, None] - rows[:, :3], axis=-1).max(axis=1) - radii
+        return apart.min(axis=1).max()
+
+    assert outside(rows[:, 3]) <= 0 < outside(0.93 * rows[:, 3])
 
 
 def test_a_mesh_is_enclosed_with_what_it_shuts_off():
