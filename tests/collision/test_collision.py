@@ -496,3 +496,45 @@ def test_motions_say_when_they_touch():
     assert robot.contact_spans(run, floor) == [] and robot.contact_spans(run, floor, within=5.0)
     with pytest.raises(InputError, match="along a run or a trajectory"):
         robot.contact_spans(a, floor)
+
+
+# --------------------------------------------------------------------------------------------------- beyond the limits
+def test_links_that_meet_beyond_the_limits_alone_are_seen_there():
+    """Pairs are left out by what is proved within the limits: nothing is proved beyond."""
+    robot = arm("panda")
+    link = robot.collision().spheres.coarse.link
+    assert frozenset(("panda_link5", "panda_link7")) in {
+        frozenset((link[a], link[b])) for a, b in robot.collision().spheres.apart
+    }
+    inside = robot.home
+    bent = inside.copy()
+    bent[5] = -0.459  # the limit is -0.0175
+    assert any({c.first, c.second} == {"panda_link5", "panda_link7"} for c in robot.contacts(bent))
+    assert robot.clearance(bent) < 0 < robot.clearance(inside)
+    assert robot.clearance(np.stack((inside, bent))).tolist() == [robot.clearance(inside), robot.clearance(bent)]
+    proof = robot.certify_edge(inside, bent)
+    assert not proof and robot.certify_edge(inside, inside + 0.01)
+    assert {"panda_link5", "panda_link7"} == {proof.contact().first, proof.contact().second}
+
+
+def test_spheres_of_another_robot_and_spoiled_ones_are_refused(tmp_path):
+    text = json.loads(arm("ur5e").collision().spheres.to_json())
+    swapped = [{**entry, "body": (entry["body"] + 2) % 6} for entry in text["spheres"]]
+    wide = [{**entry, "coarse": [*entry["coarse"][:3], 1e-3]} for entry in text["spheres"]]
+    less = [{**entry, "fine": [[0, 0, 0, -0.1]]} for entry in text["spheres"]]
+    for spheres, words in ((swapped, "on another body there"), (wide, "within the coarse"), (less, "negative radius")):
+        (tmp_path / "s.json").write_text(json.dumps({**text, "spheres": spheres}))
+        with pytest.raises(InputError, match=words):
+            arm("ur5e").collision(spheres=tmp_path / "s.json")
+
+
+def test_arrays_of_a_world_without_numbers_are_refused():
+    from dataclasses import replace
+
+    arrays = World().sphere("ball", 0.1, (0, 0, 0)).arrays()
+    with pytest.raises(InputError, match="finite"):
+        replace(arrays, spheres=np.full((1, 4), np.nan))
+    with pytest.raises(InputError, match="2 rows and 1 names"):
+        replace(arrays, spheres=np.zeros((2, 4)))
+    for size in (1e200, 1e-200):
+        assert World().half_space("wall", (0, 0, size), 0.5).arrays().half_spaces.tolist() == [[0, 0, 1, 0.5]]

@@ -18,7 +18,7 @@ from dalembert.collision.clearance import Collision, Contact
 from dalembert.collision.edges import EdgeCertificate
 from dalembert.collision.enclose import TOLERANCE, enclose, files_of
 from dalembert.collision.pairs import settle_pairs
-from dalembert.collision.spheres import SphereModel
+from dalembert.collision.spheres import SphereModel, need_links
 from dalembert.collision.world import World, WorldArrays
 from dalembert.compile import cache
 from dalembert.describe.description import Description
@@ -64,6 +64,7 @@ def collision(
         if not isinstance(spheres, (SphereModel, str, PathLike)):
             raise InputError(f"spheres are a SphereModel or the name of its file, got {type(spheres).__name__}")
         own = spheres if isinstance(spheres, SphereModel) else SphereModel.load(str(spheres), robot.model)
+        need_links(robot.model, own)
         return Collision(robot.model, own)
     within = TOLERANCE if tolerance is None else number("tolerance", tolerance, "m", above=0.0)
 
