@@ -538,3 +538,26 @@ def test_arrays_of_a_world_without_numbers_are_refused():
         replace(arrays, spheres=np.zeros((2, 4)))
     for size in (1e200, 1e-200):
         assert World().half_space("wall", (0, 0, size), 0.5).arrays().half_spaces.tolist() == [[0, 0, 1, 0.5]]
+
+
+CAMERA = """<robot name="camera">{links}
+<joint name="turn" type="revolute"><parent link="arm"/><child link="wrist"/><origin xyz="0 0 0.3"/><axis xyz="0 0 1"/>
+<limit lower="-3" upper="3" velocity="1" effort="1"/></joint>
+<joint name="a" type="fixed"><parent link="arm"/><child link="camera"/><origin xyz="0.2 0 0.3"/></joint>
+<joint name="b" type="fixed"><parent link="wrist"/><child link="tool"/><origin xyz="0.2 0 0"/></joint></robot>"""
+
+
+def test_what_is_fixed_to_neighbors_may_meet(tmp_path):
+    """A tool on a wrist runs into the camera on the arm before it: one joint parts them, and they are no neighbors."""
+    box = '<collision><geometry><box size="0.05 0.05 0.05"/></geometry></collision>'
+    weight = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    links = "".join(f'<link name="{name}">{weight}{box}</link>' for name in ("arm", "wrist", "camera", "tool"))
+    (tmp_path / "camera.urdf").write_text(CAMERA.format(links=links))
+    robot = dl.load(tmp_path / "camera.urdf")
+    assert [{c.first, c.second} for c in robot.contacts([0.0])] == [{"camera", "tool"}]
+    assert robot.clearance([0.0]) < 0 < robot.clearance([1.5])
+    assert not robot.certify_edge([-1.5], [1.5]) and robot.certify_edge([0.5], [1.5])
+    link = robot.collision().spheres.coarse.link
+    assert {frozenset((link[a], link[b])) for a, b in robot.collision().spheres.pairs} == {
+        frozenset(("camera", "tool"))
+    }

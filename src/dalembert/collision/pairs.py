@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from dalembert.collision.clearance import LIMIT, NOTHING, Collision
 from dalembert.collision.edges import ROUNDING
-from dalembert.collision.spheres import SphereModel
+from dalembert.collision.spheres import SphereModel, neighbors
 from dalembert.model import Model
 from dalembert.model.model import Coordinate
 
 Array = NDArray[np.float64]
 FIRST, SAMPLES = 1_000, 100_000  # random states: enough to see that a pair is sometimes apart, and to believe it is not
 ALWAYS = 0.99  # of the states: pairs that touch in so many are those of a wrist, or of shapes that overlap as drawn
+OFTEN = 0.5  # the same of links that one joint parts: what is fixed to one of them lies close to the other as drawn
 BOXES = 10_000  # for one pair, before it stays
 FEW = 3  # joints between two links for which finer spheres are tried
 CLEAR = 1e-3  # [m] what proves that a pair never meets
@@ -39,9 +40,10 @@ def settle_pairs(
     few, many = search.draw(rng, min(FIRST, samples)), None
     for k, (a, b) in enumerate(spheres.pairs):
         near = search.distance(k, few)
-        if (near <= 0).mean() >= ALWAYS:
+        usual = OFTEN if neighbors(model, *(int(spheres.coarse.body[g]) for g in (a, b))) else ALWAYS
+        if (near <= 0).mean() >= usual:
             many = search.draw(rng, samples) if many is None else many
-            if (search.distance(k, many) <= 0).mean() >= ALWAYS:
+            if (search.distance(k, many) <= 0).mean() >= usual:
                 sampled.append((spheres.coarse.link[a], spheres.coarse.link[b]))
                 continue
         touching = (near <= CLEAR).any() or not search.never_meets(k)
