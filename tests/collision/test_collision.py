@@ -561,3 +561,9 @@ def test_what_is_fixed_to_neighbors_may_meet(tmp_path):
     assert {frozenset((link[a], link[b])) for a, b in robot.collision().spheres.pairs} == {
         frozenset(("camera", "tool"))
     }
+
+
+def test_a_file_with_a_wrong_obstacle_is_named(tmp_path):
+    (tmp_path / "world.toml").write_text('[[box]]\nname = "a"\nsize = [1, 1]\nxyz = [0, 0, 0]\n')
+    with pytest.raises(InputError, match=r"world.toml: box: the size of 'a' must be three"):
+        World.load(tmp_path / "world.toml")

@@ -36,7 +36,9 @@ def settle_pairs(
     links, by name, for the proof that links which few joints part never meet."""
     search = _Pairs(Collision(model, spheres))
     rng = np.random.default_rng(seed)
-    keep, proved, sampled = [], [], list(spheres.sampled)
+    keep: list[int] = []
+    proved: list[int] = []
+    sampled = list(spheres.sampled)
     few, many = search.draw(rng, min(FIRST, samples)), None
     for k, (a, b) in enumerate(spheres.pairs):
         near = search.distance(k, few)

@@ -193,6 +193,8 @@ def _read(world: World, kind: str, row: Any, file: Path) -> World:
         found: World = getattr(world, kind)(**row)
     except TypeError as error:
         raise InputError(f"{file}: {kind} {row.get('name', '')!r}: {str(error).split(') ')[-1]}") from None
+    except InputError as error:
+        raise InputError(f"{file}: {kind}: {error}") from None
     return found
 
 
