@@ -305,6 +305,7 @@ def _search(
         )
         if found.status == 1:
             corners = _corners(found.path, q0, goals)
+            corners[1:-1] = np.clip(corners[1:-1], low, high)  # float32 rounds what is held, and limits
             proof = certify_path(of, corners, world, clear=clear)
             best = (found, corners, proof)
             if proof:
