@@ -14,7 +14,7 @@ import pytest
 import dalembert as dl
 from dalembert.collision import Collision, SphereModel, World
 from dalembert.collision.edges import certify_edge, float32_margin
-from dalembert.collision.enclose import enclose, enclose_geometry, enclose_mesh
+from dalembert.collision.enclose import _Cells, enclose, enclose_geometry, enclose_mesh, row_of
 from dalembert.collision.motion import reaches
 from dalembert.collision.pairs import pair_distances, settle_pairs
 from dalembert.collision.solids import SOLIDS
@@ -81,7 +81,15 @@ def test_distances_of_solids_are_those_of_their_points(kind):
 
 
 # ------------------------------------------------------------------------------------------------------------ spheres
-SHAPES = (Box((0.3, 0.1, 0.04)), Cylinder(0.06, 0.4), Capsule(0.05, 0.3), Sphere(0.1))
+SHAPES = (
+    Box((0.3, 0.1, 0.04)),
+    Box((0.2, 0.2, 0.0)),
+    Box((0.061, 0.007, 0.3)),
+    Cylinder(0.06, 0.4),
+    Cylinder(0.2, 0.003),
+    Capsule(0.05, 0.3),
+    Sphere(0.1),
+)
 
 
 def inside_of(shape, x):
@@ -97,6 +105,29 @@ def inside_of(shape, x):
             return np.linalg.norm(x, axis=1) <= r
 
 
+def points_of(shape):
+    """Points of the surface and of the inside, the corners and rims among them."""
+    t, turn = np.linspace(-1, 1, 41), np.linspace(0, 2 * np.pi, 181)
+    circle = np.stack((np.cos(turn), np.sin(turn)), -1)
+    match shape:
+        case Box(size):
+            grid = np.stack(np.meshgrid(t, t, t, indexing="ij"), -1).reshape(-1, 3)
+            return np.concatenate((grid, RNG(0).uniform(-1, 1, (20_000, 3)))) * np.array(size) / 2
+        case Cylinder(r, length):
+            across = (np.linspace(0, r, 16)[:, None, None] * circle).reshape(-1, 1, 2)
+            height = length / 2 * t[:, None]
+            return np.concatenate(np.broadcast_arrays(across, height[..., :1]), -1)[..., :3].reshape(-1, 3)
+        case Capsule(r, length):
+            ball = points_of(Sphere(r))
+            along = [ball + np.array([0, 0, z]) for z in np.linspace(-length / 2, length / 2, 13)]
+            return np.concatenate(along)
+        case Sphere(r):
+            u = RNG(0).normal(size=(4_000, 3))
+            u /= np.linalg.norm(u, axis=1, keepdims=True)
+            u = np.concatenate((u, np.eye(3), -np.eye(3)))
+            return np.concatenate([r * part * u for part in (0.5, 0.9, 1 - 1e-15)])
+
+
 def away_from(shape, x):
     kinds = {Box: "boxes", Cylinder: "cylinders", Capsule: "capsules", Sphere: "spheres"}
     row = {
@@ -108,18 +139,42 @@ def away_from(shape, x):
     return SOLIDS[kinds[type(shape)]](row, tuple(x.T))[0]
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
 def test_spheres_enclose_a_shape_and_reach_no_farther_than_they_say(shape):
     rows, over = enclose_geometry(shape, 0.02, Path())
-    x = RNG(0).uniform(-0.3, 0.3, (200_000, 3))
-    x = x[inside_of(shape, x)]
-    assert len(x) > 500
-    covered = (np.linalg.norm(x[:, None] - rows[:, :3], axis=-1) <= rows[:, 3]).any(axis=1)
+    x = points_of(shape)
+    assert inside_of(shape, x * (1 - 1e-12)).all() and len(x) > 10_000
+    covered = np.zeros(len(x), bool)
+    for *center, radius in rows:
+        covered |= np.linalg.norm(x - center, axis=1) <= radius
     assert covered.all()
     u = RNG(1).normal(size=(500, 3))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     skin = (rows[:, None, :3] + rows[:, None, 3:] * u).reshape(-1, 3)
     assert over <= 0.02 and away_from(shape, skin).max() <= over + 1e-9
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if not isinstance(shape, Sphere)], ids=repr)
+def test_every_cell_of_a_shape_lies_in_one_sphere_with_nothing_to_spare(shape):
+    """The proof itself: cells hold the shape, and the ball around each is inside a sphere; not so if radii shrink."""
+    kind, row, half = row_of(shape)
+    cells = _Cells(-half, half, 0.02)
+    depth = -np.asarray(SOLIDS[kind](row, tuple(cells.center.T))[0])
+    taken = depth >= -cells.ball
+    rows, _ = cells.cover(depth, taken)
+    x = points_of(shape)[::7]
+    place = np.floor((x - cells.center[0]) / cells.side + 0.5).astype(int)
+    place = np.clip(place, 0, np.array(cells.shape) - 1)
+    own = np.ravel_multi_index(tuple(place.T), cells.shape)
+    assert taken[own].all() and np.abs(x - cells.center[own]).max() <= 0.5 * cells.side * (1 + 1e-9)
+    corner = np.stack(np.meshgrid(*[[-0.5, 0.5]] * 3), -1).reshape(-1, 3) * cells.side
+    whole = cells.center[taken][:, None] + corner  # a sphere holds a cell if it holds its corners
+
+    def outside(radii):
+        apart = np.linalg.norm(whole[:, :, None] - rows[:, :3], axis=-1).max(axis=1) - radii
+        return apart.min(axis=1).max()
+
+    assert outside(rows[:, 3]) <= 0 < outside(0.93 * rows[:, 3])
 
 
 def test_a_mesh_is_enclosed_with_what_it_shuts_off():
@@ -441,3 +496,74 @@ def test_motions_say_when_they_touch():
     assert robot.contact_spans(run, floor) == [] and robot.contact_spans(run, floor, within=5.0)
     with pytest.raises(InputError, match="along a run or a trajectory"):
         robot.contact_spans(a, floor)
+
+
+# --------------------------------------------------------------------------------------------------- beyond the limits
+def test_links_that_meet_beyond_the_limits_alone_are_seen_there():
+    """Pairs are left out by what is proved within the limits: nothing is proved beyond."""
+    robot = arm("panda")
+    link = robot.collision().spheres.coarse.link
+    assert frozenset(("panda_link5", "panda_link7")) in {
+        frozenset((link[a], link[b])) for a, b in robot.collision().spheres.apart
+    }
+    inside = robot.home
+    bent = inside.copy()
+    bent[5] = -0.459  # the limit is -0.0175
+    assert any({c.first, c.second} == {"panda_link5", "panda_link7"} for c in robot.contacts(bent))
+    assert robot.clearance(bent) < 0 < robot.clearance(inside)
+    assert robot.clearance(np.stack((inside, bent))).tolist() == [robot.clearance(inside), robot.clearance(bent)]
+    proof = robot.certify_edge(inside, bent)
+    assert not proof and robot.certify_edge(inside, inside + 0.01)
+    assert {"panda_link5", "panda_link7"} == {proof.contact().first, proof.contact().second}
+
+
+def test_spheres_of_another_robot_and_spoiled_ones_are_refused(tmp_path):
+    text = json.loads(arm("ur5e").collision().spheres.to_json())
+    swapped = [{**entry, "body": (entry["body"] + 2) % 6} for entry in text["spheres"]]
+    wide = [{**entry, "coarse": [*entry["coarse"][:3], 1e-3]} for entry in text["spheres"]]
+    less = [{**entry, "fine": [[0, 0, 0, -0.1]]} for entry in text["spheres"]]
+    for spheres, words in ((swapped, "on another body there"), (wide, "within the coarse"), (less, "negative radius")):
+        (tmp_path / "s.json").write_text(json.dumps({**text, "spheres": spheres}))
+        with pytest.raises(InputError, match=words):
+            arm("ur5e").collision(spheres=tmp_path / "s.json")
+
+
+def test_arrays_of_a_world_without_numbers_are_refused():
+    from dataclasses import replace
+
+    arrays = World().sphere("ball", 0.1, (0, 0, 0)).arrays()
+    with pytest.raises(InputError, match="finite"):
+        replace(arrays, spheres=np.full((1, 4), np.nan))
+    with pytest.raises(InputError, match="2 rows and 1 names"):
+        replace(arrays, spheres=np.zeros((2, 4)))
+    for size in (1e200, 1e-200):
+        assert World().half_space("wall", (0, 0, size), 0.5).arrays().half_spaces.tolist() == [[0, 0, 1, 0.5]]
+
+
+CAMERA = """<robot name="camera">{links}
+<joint name="turn" type="revolute"><parent link="arm"/><child link="wrist"/><origin xyz="0 0 0.3"/><axis xyz="0 0 1"/>
+<limit lower="-3" upper="3" velocity="1" effort="1"/></joint>
+<joint name="a" type="fixed"><parent link="arm"/><child link="camera"/><origin xyz="0.2 0 0.3"/></joint>
+<joint name="b" type="fixed"><parent link="wrist"/><child link="tool"/><origin xyz="0.2 0 0"/></joint></robot>"""
+
+
+def test_what_is_fixed_to_neighbors_may_meet(tmp_path):
+    """A tool on a wrist runs into the camera on the arm before it: one joint parts them, and they are no neighbors."""
+    box = '<collision><geometry><box size="0.05 0.05 0.05"/></geometry></collision>'
+    weight = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    links = "".join(f'<link name="{name}">{weight}{box}</link>' for name in ("arm", "wrist", "camera", "tool"))
+    (tmp_path / "camera.urdf").write_text(CAMERA.format(links=links))
+    robot = dl.load(tmp_path / "camera.urdf")
+    assert [{c.first, c.second} for c in robot.contacts([0.0])] == [{"camera", "tool"}]
+    assert robot.clearance([0.0]) < 0 < robot.clearance([1.5])
+    assert not robot.certify_edge([-1.5], [1.5]) and robot.certify_edge([0.5], [1.5])
+    link = robot.collision().spheres.coarse.link
+    assert {frozenset((link[a], link[b])) for a, b in robot.collision().spheres.pairs} == {
+        frozenset(("camera", "tool"))
+    }
+
+
+def test_a_file_with_a_wrong_obstacle_is_named(tmp_path):
+    (tmp_path / "world.toml").write_text('[[box]]\nname = "a"\nsize = [1, 1]\nxyz = [0, 0, 0]\n')
+    with pytest.raises(InputError, match=r"world.toml: box: the size of 'a' must be three"):
+        World.load(tmp_path / "world.toml")

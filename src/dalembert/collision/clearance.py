@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,7 @@ Array = NDArray[np.float64]
 LIMIT = 1e5  # [m] what is farther away counts as infinitely far
 AT_REST = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 NOTHING = World()
+BEYOND = 1e-6  # [rad, m] past a limit, in which what was proved within the limits, with a millimeter to spare, holds
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Collision:
     `standing`."""
 
     def __init__(self, model: Model, spheres: SphereModel, standing: Container[str] = ()) -> None:
-        self.model, self.spheres = model, spheres
+        self.model, self.spheres, self.standing = model, spheres, standing
         self.grounded = np.array(
             [b < 0 or link in standing for b, link in zip(spheres.coarse.body, spheres.coarse.link, strict=True)], bool
         )
@@ -139,13 +140,33 @@ class Collision:
         """Least distances at states (..., n), to `limit` [m]: what is farther away counts as infinitely far. In float32
         where q is float32."""
         x, tables = self.states(q), _arrays(world)
-        found, which = self._search(x.reshape(-1, self.model.n), tables, limit)
+        flat = x.reshape(-1, self.model.n)
+        found, which = self._search(flat, tables, limit)
+        if len(self.spheres.apart) and (out := self.outside(flat)).any():
+            found[out], which[out] = self.beyond._search(flat[out], tables, limit)
         own, met, pair, place = (a.reshape(x.shape[:-1]) for a in (*found.T, *which.T))
         count = len(self.balls)
         pairs, places = (np.stack(np.divmod(np.maximum(a, 0), count), -1) for a in (pair, place))
         pairs, places[..., 1] = self._order[pairs], self._order[places[..., 1]]
         pairs[pair < 0] = places[place < 0] = -1
         return Distances(self, tables, own, met, pairs, places)
+
+    @cached_property
+    def beyond(self) -> Collision:
+        """The same with the pairs that never meet within the limits: for states that are not."""
+        s = self.spheres
+        every = replace(s, pairs=np.concatenate((s.pairs, s.apart)), apart=s.apart[:0])
+        return Collision(self.model, every, self.standing)
+
+    def outside(self, x: NDArray[np.floating]) -> NDArray[np.bool_]:
+        """(B,): which states (B, n) are beyond a limit, where links may meet that never do within them."""
+        low, high = self._limits
+        return np.asarray(((x < low) | (x > high)).any(axis=1))
+
+    @cached_property
+    def _limits(self) -> tuple[Array, Array]:
+        each = np.array([(c.lower, c.upper) for c in self.model.coordinates], float).reshape(-1, 2)
+        return each[:, 0] - BEYOND, each[:, 1] + BEYOND
 
     def _search(
         self, x: NDArray[np.floating], world: WorldArrays, limit: float = LIMIT, grow: Array | None = None
@@ -225,7 +246,8 @@ class Collision:
         x, tables, near = array("q", q, (self.model.n,)), _arrays(world), number("within", within, "m")
         X, s = self.centers(x), self.spheres
         found: dict[tuple[str, str], float] = {}
-        for a, b in s.pairs:
+        pairs = np.concatenate((s.pairs, s.apart)) if self.outside(x[None])[0] else s.pairs
+        for a, b in pairs:
             i, j = np.flatnonzero(s.parent == a), np.flatnonzero(s.parent == b)
             d = np.linalg.norm(X[i, None] - X[j], axis=-1) - s.fine.radius[i, None] - s.fine.radius[j]
             found[s.coarse.link[a], s.coarse.link[b]] = float(d.min())

@@ -94,6 +94,8 @@ def certify_edge(
     extent = np.maximum(np.abs(a), np.abs(b)).max(axis=0, initial=0.0) + off.max(axis=0, initial=0.0)
     if not (extent <= LARGEST).all():
         raise InputError(f"an edge reaches {extent.max():g} rad or m; edges are certified to {LARGEST:g}")
+    if len(collision.spheres.apart) and any(collision.outside(x).any() for x in (a - off, a + off, b - off, b + off)):
+        collision = collision.beyond
     margin = float32_margin(collision, tables, extent) if switch("float32", float32) else ROUNDING
     return _Search(collision, a, b, tables, off, wanted, margin, extent, np.float32 if float32 else np.float64).run()
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
 from os import PathLike
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from numpy.typing import NDArray
 
 from dalembert.arguments import number
 from dalembert.collision.solids import SOLIDS
-from dalembert.collision.spheres import SphereModel, Spheres, on_links, sphere_model
+from dalembert.collision.spheres import SphereModel, Spheres, neighbors, on_links, sphere_model
 from dalembert.describe import mesh
 from dalembert.describe.description import Box, Capsule, Cylinder, Description, Geometry, Mesh, Shape, Sphere
 from dalembert.errors import InputError
@@ -63,6 +65,28 @@ def enclose(
             "description, or give spheres of your own (SphereModel.load)"
         )
     return sphere_model(model, on_links(model, {link: np.concatenate(found) for link, found in rows.items()}), over)
+
+
+def with_near_pairs(description: Description, model: Model, spheres: SphereModel) -> SphereModel:
+    """The same with the pairs of links that one joint parts and that are not next to each other for all that: another
+    link with a shape is fixed between them, as a wrist is between a gripper and the joint that turns it."""
+    parents = {joint.child: joint.parent for joint in description.joints}
+    names, body, more = spheres.coarse.link, spheres.coarse.body.tolist(), []
+    roots: dict[str, list[str]] = {}
+    for name in names:
+        line = [name]
+        while (above := parents.get(line[-1])) is not None and above not in line:
+            line.append(above)
+        roots[name] = line
+    for i, j in combinations(range(len(names)), 2):
+        if body[i] != body[j] and neighbors(model, body[i], body[j]):
+            a, b = roots[names[i]], roots[names[j]]
+            shared = set(a) & set(b)
+            top = [name for name in a if name in shared][:1]  # where both lines meet
+            between = {*(set(a) ^ set(b)), *top} - {names[i], names[j]}
+            if between & set(names):
+                more.append((i, j))
+    return replace(spheres, pairs=np.concatenate((spheres.pairs, np.array(more, np.int64).reshape(-1, 2))))
 
 
 def shapes_of(description: Description) -> Iterator[tuple[str, Shape]]:
@@ -209,4 +233,13 @@ def _surface_points(corners: Array, edge: float) -> Array:
     return np.concatenate(found)
 
 
-__all__ = ["Spheres", "enclose", "enclose_geometry", "enclose_mesh", "files_of", "row_of", "shapes_of"]
+__all__ = [
+    "Spheres",
+    "enclose",
+    "enclose_geometry",
+    "enclose_mesh",
+    "files_of",
+    "row_of",
+    "shapes_of",
+    "with_near_pairs",
+]

@@ -15,6 +15,7 @@ from dalembert.model import Model
 
 Array = NDArray[np.float64]
 ROUNDING = 1 + 1e-9  # sums of a few lengths, and products with them
+PARALLEL = 1e-12  # sine of an angle that is rounding
 
 
 def reaches(model: Model, spheres: Spheres, extent: Array) -> Array:
@@ -43,7 +44,7 @@ def _radius(model: Model, rest: tuple[int, ...], axis: Array, center: Array, ext
             total += abs(body.joint.travel) * (abs(body.multiplier) * extent[body.coordinate] + abs(body.offset))
         # Turning about a parallel axis changes nothing along it, so that the next step's part along it does not count.
         z = np.array(body.placement.R, float) @ np.array(body.joint.axis, float)
-        across = across and abs(abs(float(z @ axis)) - 1.0) < 1e-12
+        across = across and float(np.linalg.norm(np.cross(z, axis))) < PARALLEL
         axis = np.array(body.joint.axis, float)
     return total + float(np.linalg.norm(np.cross(axis, center)) if across else np.linalg.norm(center))
 

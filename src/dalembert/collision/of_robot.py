@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Protocol
@@ -16,9 +15,9 @@ from dalembert.collision import along, edges
 from dalembert.collision.along import ContactSpan, Motion
 from dalembert.collision.clearance import Collision, Contact
 from dalembert.collision.edges import EdgeCertificate
-from dalembert.collision.enclose import TOLERANCE, enclose, files_of
+from dalembert.collision.enclose import TOLERANCE, enclose, files_of, with_near_pairs
 from dalembert.collision.pairs import settle_pairs
-from dalembert.collision.spheres import SphereModel
+from dalembert.collision.spheres import SphereModel, need_links
 from dalembert.collision.world import World, WorldArrays
 from dalembert.compile import cache
 from dalembert.describe.description import Description
@@ -64,6 +63,7 @@ def collision(
         if not isinstance(spheres, (SphereModel, str, PathLike)):
             raise InputError(f"spheres are a SphereModel or the name of its file, got {type(spheres).__name__}")
         own = spheres if isinstance(spheres, SphereModel) else SphereModel.load(str(spheres), robot.model)
+        need_links(robot.model, own)
         return Collision(robot.model, own)
     within = TOLERANCE if tolerance is None else number("tolerance", tolerance, "m", above=0.0)
 
@@ -72,8 +72,12 @@ def collision(
         kept = cache.load(name)
         if kept is not None:
             return Collision(robot.model, SphereModel.from_json(kept.decode()))
-        make = partial(enclose, robot.description, robot.model, package_dirs=package_dirs)
-        found = settle_pairs(robot.model, make(within), lambda links: make(FINER * within, links=links))
+
+        def spheres_of(tolerance: float, links: set[str] | None = None) -> SphereModel:
+            own = enclose(robot.description, robot.model, tolerance, package_dirs, links)
+            return with_near_pairs(robot.description, robot.model, own)
+
+        found = settle_pairs(robot.model, spheres_of(within), lambda links: spheres_of(FINER * within, links))
         cache.store(name, found.to_json().encode())
         return Collision(robot.model, found)
 

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from dalembert.collision.clearance import LIMIT, NOTHING, Collision
 from dalembert.collision.edges import ROUNDING
-from dalembert.collision.spheres import SphereModel
+from dalembert.collision.spheres import SphereModel, neighbors
 from dalembert.model import Model
 from dalembert.model.model import Coordinate
 
 Array = NDArray[np.float64]
 FIRST, SAMPLES = 1_000, 100_000  # random states: enough to see that a pair is sometimes apart, and to believe it is not
 ALWAYS = 0.99  # of the states: pairs that touch in so many are those of a wrist, or of shapes that overlap as drawn
+OFTEN = 0.5  # the same of links that one joint parts: what is fixed to one of them lies close to the other as drawn
 BOXES = 10_000  # for one pair, before it stays
 FEW = 3  # joints between two links for which finer spheres are tried
 CLEAR = 1e-3  # [m] what proves that a pair never meets
@@ -35,30 +36,33 @@ def settle_pairs(
     links, by name, for the proof that links which few joints part never meet."""
     search = _Pairs(Collision(model, spheres))
     rng = np.random.default_rng(seed)
-    keep, sampled = [], list(spheres.sampled)
+    keep: list[int] = []
+    proved: list[int] = []
+    sampled = list(spheres.sampled)
     few, many = search.draw(rng, min(FIRST, samples)), None
     for k, (a, b) in enumerate(spheres.pairs):
         near = search.distance(k, few)
-        if (near <= 0).mean() >= ALWAYS:
+        usual = OFTEN if neighbors(model, *(int(spheres.coarse.body[g]) for g in (a, b))) else ALWAYS
+        if (near <= 0).mean() >= usual:
             many = search.draw(rng, samples) if many is None else many
-            if (search.distance(k, many) <= 0).mean() >= ALWAYS:
+            if (search.distance(k, many) <= 0).mean() >= usual:
                 sampled.append((spheres.coarse.link[a], spheres.coarse.link[b]))
                 continue
-        if (near <= CLEAR).any() or not search.never_meets(k):
-            keep.append(k)
-    left = replace(spheres, pairs=spheres.pairs[keep], sampled=tuple(sampled))
+        touching = (near <= CLEAR).any() or not search.never_meets(k)
+        (keep if touching else proved).append(k)
     close = [k for k in keep if (search.motion[k] > 0).sum() <= FEW]
     names = {frozenset(spheres.coarse.link[g] for g in spheres.pairs[k]) for k in close}
-    if finer is None or not names:
-        return left
-    again = finer({name for pair in names for name in pair})
-    proof, link = _Pairs(Collision(model, again)), again.coarse.link
-    apart = [
-        (link[a], link[b])
-        for k, (a, b) in enumerate(again.pairs)
-        if frozenset((link[a], link[b])) in names and proof.never_meets(k)
-    ]
-    return left.without(*apart)
+    if finer is not None and names:
+        again = finer({name for pair in names for name in pair})
+        proof, link = _Pairs(Collision(model, again)), again.coarse.link
+        found = {frozenset((link[a], link[b])): k for k, (a, b) in enumerate(again.pairs)}
+        for k in close:
+            pair = frozenset(spheres.coarse.link[g] for g in spheres.pairs[k])
+            if pair in found and proof.never_meets(found[pair]):
+                keep.remove(k)
+                proved.append(k)
+    apart = np.concatenate((spheres.apart, spheres.pairs[proved]))
+    return replace(spheres, pairs=spheres.pairs[keep], sampled=tuple(sampled), apart=apart)
 
 
 def pair_distances(collision: Collision, q: Array) -> Array:
@@ -80,9 +84,11 @@ class _Pairs:
     def __init__(self, of: Collision) -> None:
         self.of = of
         self.low, self.high = np.array([_range(c) for c in of.model.coordinates]).reshape(-1, 2).T
-        self.bounded = np.array(
-            [c.joint.periodic or np.isfinite(c.upper - c.lower) for c in of.model.coordinates], bool
-        )
+        self.bounded = np.array([np.isfinite(c.upper - c.lower) for c in of.model.coordinates], bool)
+        for k, c in enumerate(of.model.coordinates):
+            moved = [body for body in of.model.bodies if body.coordinate == k]
+            comes_back = all(body.joint.periodic and float(body.multiplier).is_integer() for body in moved)
+            self.bounded[k] |= comes_back and not np.isfinite(c.lower) and not np.isfinite(c.upper)
         self.motion = of.motion(np.maximum(np.abs(self.low), np.abs(self.high)))[len(of.spheres.coarse) :]
 
     def draw(self, rng: np.random.Generator, count: int) -> Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,8 @@ class SphereModel:
     """A robot as spheres. `parent` (N_fine,) is the coarse sphere that encloses each fine one; `pairs` (P, 2) are the
     coarse spheres of which the fine ones may meet; no fine sphere reaches farther than `overestimate` [m] beyond the
     shapes that it encloses. `sampled` are pairs of links left out since random states showed them always touching, or
-    never near: no proof."""
+    never near: no proof. `apart` (A, 2) are pairs left out since they are proved never to meet within the limits of the
+    joints: beyond these they are looked at."""
 
     coarse: Spheres
     fine: Spheres
@@ -63,6 +64,7 @@ class SphereModel:
     pairs: Indices
     overestimate: float
     sampled: tuple[tuple[str, str], ...] = ()
+    apart: Indices = field(default_factory=lambda: np.zeros((0, 2), np.int64))
 
     @property
     def fine_pairs(self) -> Indices:
@@ -78,8 +80,11 @@ class SphereModel:
             if name not in links:
                 raise unknown("link with a shape", name, sorted(set(links)))
         allowed = {frozenset(pair) for pair in pairs}
-        kept = [k for k, (a, b) in enumerate(self.pairs) if frozenset((links[a], links[b])) not in allowed]
-        return SphereModel(self.coarse, self.fine, self.parent, self.pairs[kept], self.overestimate, self.sampled)
+
+        def others(pairs: Indices) -> Indices:
+            return pairs[[frozenset((links[a], links[b])) not in allowed for a, b in pairs]]
+
+        return replace(self, pairs=others(self.pairs), apart=others(self.apart))
 
     # ------------------------------------------------------------------------------------------------------ files
     def save(self, path: str | Path) -> None:
@@ -98,6 +103,7 @@ class SphereModel:
             "spheres": links,
             "pairs": self.pairs.tolist(),
             "sampled": [list(pair) for pair in self.sampled],
+            "apart": self.apart.tolist(),
         }
         return json.dumps(text, indent=1)
 
@@ -121,11 +127,22 @@ class SphereModel:
         if not isinstance(text, dict) or not text.get("spheres"):
             raise InputError(f"{file}: there are no spheres in it: spheres = {{link = [[x, y, z, radius], …], …}}")
         try:
-            return _saved(text) if isinstance(text["spheres"], list) else _given(text, model)
+            found = _saved(text) if isinstance(text["spheres"], list) else _given(text, model)
         except UnknownNameError:
             raise
         except (KeyError, TypeError, IndexError) as error:
             raise InputError(f"{file}: not as `save` writes it ({type(error).__name__}: {error})") from None
+        if model is not None:
+            need_links(model, found)
+        return found
+
+
+def need_links(model: Model, spheres: SphereModel) -> None:
+    """Spheres of another robot are refused: their bodies would be others."""
+    known = {frame.name: frame.body for frame in model.frames}
+    for link, body in zip(spheres.coarse.link, spheres.coarse.body.tolist(), strict=True):
+        if known.get(link, body) != body or not BASE <= body < len(model.bodies):
+            raise InputError(f"the spheres are not those of {model.name!r}: {link!r} is on another body there")
 
 
 def _rows(spheres: Spheres) -> list[list[float]]:
@@ -139,9 +156,14 @@ def _saved(text: Mapping[str, Any]) -> SphereModel:
     fine = array("fine", [row for entry in links for row in entry["fine"]], (None, 4))
     parent = np.repeat(np.arange(len(links)), [len(entry["fine"]) for entry in links])
     body, names = np.array([entry["body"] for entry in links], np.int64), [entry["link"] for entry in links]
-    pairs = np.array(text["pairs"], np.int64).reshape(-1, 2)
-    if pairs.size and not 0 <= pairs.min() <= pairs.max() < len(links):
-        raise InputError(f"a pair names a sphere that is not there: there are {len(links)} coarse ones, from 0")
+    pairs, apart = (np.array(text.get(word, ()), np.int64).reshape(-1, 2) for word in ("pairs", "apart"))
+    for some in (pairs, apart):
+        if some.size and not 0 <= some.min() <= some.max() < len(links):
+            raise InputError(f"a pair names a sphere that is not there: there are {len(links)} coarse ones, from 0")
+    over = np.linalg.norm(fine[:, :3] - coarse[parent, :3], axis=1) + fine[:, 3] - coarse[parent, 3]
+    for wrong, what in ((fine[:, 3] < 0, "has a negative radius"), (over > 1e-9, "does not lie within the coarse one")):
+        if wrong.any():
+            raise InputError(f"a sphere of {names[parent[int(wrong.argmax())]]!r} {what}")
     return SphereModel(
         Spheres(body, coarse[:, :3], coarse[:, 3], tuple(names)),
         Spheres(body[parent], fine[:, :3], fine[:, 3], tuple(names[k] for k in parent)),
@@ -149,6 +171,7 @@ def _saved(text: Mapping[str, Any]) -> SphereModel:
         pairs,
         float(text["overestimate"]),
         tuple((str(a), str(b)) for a, b in text.get("sampled", ())),
+        apart,
     )
 
 
@@ -164,7 +187,7 @@ def _given(text: Mapping[str, Any], model: Model | None) -> SphereModel:
         if name not in index:
             raise unknown("link with spheres", name, index)
     pairs = np.array([[index[a], index[b]] for a, b in text["pairs"]], np.int64).reshape(-1, 2)
-    return SphereModel(found.coarse, found.fine, found.parent, pairs, found.overestimate)
+    return replace(found, pairs=pairs)
 
 
 # ------------------------------------------------------------------------------------------------------- making them

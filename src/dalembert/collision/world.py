@@ -45,6 +45,12 @@ class WorldArrays:
     cylinders: Array
     names: Mapping[str, tuple[str, ...]]
 
+    def __post_init__(self) -> None:
+        for kind, columns in COLUMNS.items():
+            rows = array(kind, getattr(self, kind), (None, columns))  # NaN would be nowhere near anything
+            if len(self.names.get(kind, ())) != len(rows):
+                raise InputError(f"{kind} has {len(rows)} rows and {len(self.names.get(kind, ()))} names: one for each")
+
     def tables(self) -> tuple[Array, ...]:
         """The five arrays in the order of COLUMNS."""
         return (self.half_spaces, self.spheres, self.capsules, self.boxes, self.cylinders)
@@ -73,8 +79,9 @@ class World:
         return tuple(dict.fromkeys(o.name for o in self.obstacles))
 
     def half_space(self, name: str, normal: Sequence[float], offset: float = 0.0) -> World:
-        """Solid where normal · x ≤ offset [m]; the normal points out of it and is made a unit vector."""
+        """Solid where n · x ≤ offset [m], n being the unit vector along the normal: it points out of the solid."""
         n = array("normal", normal, (3,))
+        n = n / (np.abs(n).max() or 1.0)  # whose square neither vanishes nor is too large
         length = float(np.linalg.norm(n))
         if not length:
             raise InputError(f"the normal of {name!r} is zero; it must point out of the solid")
@@ -186,6 +193,8 @@ def _read(world: World, kind: str, row: Any, file: Path) -> World:
         found: World = getattr(world, kind)(**row)
     except TypeError as error:
         raise InputError(f"{file}: {kind} {row.get('name', '')!r}: {str(error).split(') ')[-1]}") from None
+    except InputError as error:
+        raise InputError(f"{file}: {kind}: {error}") from None
     return found
 
 

@@ -64,6 +64,8 @@ class Nearest:
         grow: Numbers | None = None,
     ) -> tuple[Numbers, NDArray[np.int64]]:
         kind = SINGLE if x.dtype == np.float32 else DOUBLE
+        if len(balls) * sum(map(len, tables)) >= 2**31:  # which obstacle and ball it is takes more than 32 bits
+            kind = DOUBLE
         function, _, width = self._compiled(kind, grow is not None)
         dtype, whole = np.dtype(f"f{kind.bytes}"), np.dtype(f"i{kind.bytes}")
         if len(balls) > MOST_BALLS:

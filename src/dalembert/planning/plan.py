@@ -167,7 +167,7 @@ def _carrying(robot: Robot, spheres: SphereModel | None, attached: ArrayLike | N
     coarse = both(s.coarse, Spheres(held.body[:1], center[None], np.array([radius]), (name,)))
     parent = np.concatenate((s.parent, np.full(len(rows), last)))
     own = np.concatenate((s.pairs, np.array(pairs, np.int64).reshape(-1, 2)))
-    return Collision(robot.model, SphereModel(coarse, both(s.fine, held), parent, own, s.overestimate, s.sampled))
+    return Collision(robot.model, replace(s, coarse=coarse, fine=both(s.fine, held), parent=parent, pairs=own))
 
 
 def _inside(robot: Robot, q: Array, what: str) -> Array:
@@ -305,6 +305,7 @@ def _search(
         )
         if found.status == 1:
             corners = _corners(found.path, q0, goals)
+            corners[1:-1] = np.clip(corners[1:-1], low, high)  # float32 rounds what is held, and limits
             proof = certify_path(of, corners, world, clear=clear)
             best = (found, corners, proof)
             if proof:

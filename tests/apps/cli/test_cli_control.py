@@ -182,6 +182,24 @@ def test_plan(tmp_path):
     assert "--rate has no effect" in words(run("plan", "panda", "--through", goal, "--rate", "9", code=2).output)
 
 
+def test_plan_around_obstacles(tmp_path):
+    world = tmp_path / "world.toml"
+    world.write_text('[[box]]\nname = "wall"\nsize = [0.3, 0.02, 0.7]\nxyz = [-0.6, -0.35, 0.35]\n', encoding="utf-8")
+    ends = ("--from", "0,-1.2,1.4,-1.8,-1.57,0", "--to", "1.2,-1.2,1.4,-1.8,-1.57,0")
+    got = data("plan", "ur5e", *ends, "--world", world, "--clear", "0.01", "-o", tmp_path / "path.csv")
+    assert got["proved"] and got["obstacles"] == ["wall"] and got["clearance"] >= 0.01 and len(got["path"]) > 2
+    rows = np.genfromtxt(tmp_path / "path.csv", delimiter=",", skip_header=1)
+    arm = dl.load("ur5e")
+    assert (arm.clearance(rows[:, 1:7], dl.World.load(world)) >= 0.01).all()
+    assert rows[-1, 1:7] == pytest.approx([1.2, -1.2, 1.4, -1.8, -1.57, 0]) and rows[-1, 0] == got["duration"]
+    said = words(run("plan", "ur5e", *ends, "--world", world).output)
+    assert "ur5e around wall in" in said and "free, proved" in said
+    T = arm.fk([1.2, -1.2, 1.4, -1.8, -1.57, 0])
+    at = ",".join(map(str, [*T[:3, 3], *dl.spatial.rotation.to_rpy(T[:3, :3].tolist())]))
+    posed = data("plan", "ur5e", *ends[:2], f"--pose={at}", "--world", world)
+    assert posed["proved"] and np.abs(arm.fk(posed["path"][-1]) - T).max() < 1e-6
+
+
 def test_plan_keeps_what_it_promises(tmp_path):
     lift = ("--q0", "0,1.2,0,-0.1,0,0,0", "--through", "0,1,0,-0.1,0,0,0", "--duration", "0.15")
     assert "'panda_joint2' needs torque" in words(run("plan", "panda", *lift, code=1).output)

@@ -51,11 +51,15 @@ def test_the_page_has_every_command(tmp_path, monkeypatch):
 def test_the_page_runs(tmp_path, monkeypatch):
     """In one folder and in order: later examples take the files of earlier ones."""
     monkeypatch.chdir(tmp_path)
+    given = dict(re.findall(r"^```toml\n# (\S+)\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL))  # files of the user's
+    for name, text in given.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
     lines = re.findall(r"^\$ dalembert (.*)$", TEXT, re.MULTILINE)
-    assert len(lines) > 30
+    assert len(lines) > 30 and "world.toml" in given
     for line in lines:
         run(*shlex.split(line))
     written = {"puma.urdf", "again.urdf", "standard.toml", "modified.toml", "run.csv", "run.svg", "motion.csv"}
+    written |= {"path.csv", *given}
     written |= {"phase.png", "played.csv", "log.toml", "week1.md", "week1-solutions.md"}
     written |= {"identified.urdf", "identified.html", "generated", "chip", "planar-2r-wasm"}
     assert written == {p.name for p in tmp_path.iterdir()}

@@ -49,7 +49,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Motion and control": {
         "simulate": ("motion", "A run, free or under a controller, with its energy books."),
         "compare": ("control", "Several controllers on one task, in a table."),
-        "plan": ("motion", "A motion through joint positions, as fast as the limits allow."),
+        "plan": ("motion", "A motion through joint positions, or around obstacles to a goal."),
         "phase": ("motion", "The phase portrait of a joint, free or under a controller."),
         "tune": ("control", "Gains by bandwidth and damping; Ziegler–Nichols for a plant."),
     },

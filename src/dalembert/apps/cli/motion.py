@@ -10,7 +10,19 @@ import click
 
 from dalembert.apps.cli import output
 from dalembert.apps.cli.control import CONTROLLERS, OMEGA, TUNED, ZETA
-from dalembert.apps.cli.options import POSITIVE, ROBOT, TIP, NewFile, Number, Picture, command, option, picture, vector
+from dalembert.apps.cli.options import (
+    POSITIVE,
+    ROBOT,
+    TIP,
+    NewFile,
+    Number,
+    Picture,
+    command,
+    complete_frames,
+    option,
+    picture,
+    vector,
+)
 from dalembert.apps.cli.terminal import INTERRUPTED, waiting
 from dalembert.errors import InputError
 
@@ -18,7 +30,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from dalembert.collision.world import World
     from dalembert.constrained.system import Constrained
+    from dalembert.planning.plan import Plan
     from dalembert.reference import Reference
     from dalembert.robot import Robot
     from dalembert.simulation.run import Run
@@ -199,36 +213,61 @@ def _show_run(arm: Robot, run: Run, controller: str, files: list[str]) -> None:
 def plan(
     robot: str = ROBOT,
     through: tuple[str, ...] = option(
-        "Joint positions [rad, m], 30deg for degrees; repeated, in order.", required=True, metavar="x,x,…"
+        "Joint positions [rad, m], 30deg for degrees; repeated, in order.", metavar="x,x,…"
     ),
-    q0: str | None = vector("Where the motion begins; home if not given."),
+    q0: str | None = option("Where the motion begins; home if not given.", "--from", "--q0", metavar="x,x,…"),
+    to: str | None = vector("Where it is to go, touching nothing; instead of --through."),
+    pose: str | None = vector("The same, as a pose of the tip or of --frame [m, rad].", "x,y,z,r,p,y"),
+    frame: str | None = option("What --pose is of; the tip.", metavar="FRAME", shell_complete=complete_frames),
+    world: str | None = option("Obstacles, a TOML file.", metavar="FILE"),
+    floor: float | None = option("Everything below this height over the base is solid [m].", type=Number()),
+    clear: float = option("Kept free of the arm itself and of obstacles [m].", type=Number(0), default=0.0),
+    seed: int = option("Of the search: another one goes another way.", type=click.IntRange(0), default=0),
     duration: float | None = option("Of the motion [s]; as fast as the limits allow if not given.", type=POSITIVE),
     acceleration: str | None = vector("Largest acceleration, one for all or one per joint; none if not given."),
     rate: float = option("Rows per second.", type=POSITIVE, default=100.0),
     out: str | None = option("The motion, t, q, q̇, q̈: .csv.", "-o", "--out", type=NewFile(".csv"), metavar="FILE"),
     plot: str | None = picture("Draw positions, velocities and accelerations"),
+    tip: str | None = TIP,
 ) -> None:
-    """Plan a smooth motion from rest to rest through joint positions, within the robot's limits.
+    """Plan a smooth motion from rest to rest within the robot's limits: through joint positions, or to a goal.
 
     Without --duration the spline through them is followed as fast as velocities, torques and --acceleration allow.
+    To a goal the arm goes around what is in the way, and what is proved of its clearance is said; exit code 1 if the
+    motion found is not proved.
 
     \b
     Examples: dalembert plan panda --through 0,0.3,0,-1.5,0,1.8,0 --through 0.5,0.5,0,-1.2,0,2,0 -o motion.csv
               dalembert plan planar-2r --q0 0,0 --through 1,0.5 --duration 2 --plot motion.svg
+              dalembert plan ur5e --pose 0.4,0.2,0.3,180deg,0,0 --world world.toml --floor 0 -o path.csv
     """
     from dalembert.kernels import need_tree
     from dalembert.trajectories import spline, time_optimal
 
+    if [bool(through), to is not None, pose is not None].count(True) != 1:
+        raise click.UsageError("say where to go: --through x,x,… once or more, or --to x,x,…, or --pose x,y,z,r,p,y")
     if out is None:
         output.refuse_idle("it says how many rows are written: give -o FILE", "rate")
-    arm = output.load(robot)
+    if pose is None:
+        output.refuse_idle("it says what --pose is of", "frame", "tip")
+    arm = output.load(robot, tip)
     need_tree(arm.model)
-    start = output.positions("q0", q0, arm) or arm.home.tolist()
+    start = output.positions("from", q0, arm) or arm.home.tolist()
+    most = output.one_or_each("acceleration", acceleration, arm.n)
+    if not through:
+        output.refuse_idle("the arm goes to a goal as fast as its limits allow", "duration")
+        goal = output.positions("to", to, arm, within=True) if pose is None else _read_pose(pose)
+        around = _read_world(world, floor)
+        with waiting("planning"):
+            found = arm.plan(start, goal, around, frame=frame, clear=clear, seed=seed, acceleration=most)
+        _answer_plan(arm, found, around, out, plot, rate)
+        output.exit_unless(found.proved)
+        return
+    output.refuse_idle("obstacles are avoided on the way --to a goal", "world", "floor", "clear", "seed")
     given = [start, *(output.positions("through", text, arm, within=True) or [] for text in through)]
     points = [q for before, q in zip([None, *given], given, strict=False) if q != before]  # named twice: passed once
     if len(points) == 1:
         raise click.BadParameter("the motion ends where it begins", param_hint="--through")
-    most = output.one_or_each("acceleration", acceleration, arm.n)
     with waiting("planning"):
         motion: Trajectory
         if duration is not None:
@@ -246,6 +285,48 @@ def plan(
     _answer_motion(arm, motion.duration, points, peaks, output.save_plot(motion.plot, out, plot))
 
 
+def _read_pose(text: str) -> NDArray[np.float64]:
+    from dalembert.poses import pose
+
+    x = output.numbers("pose", text, 6, "x, y, z, roll, pitch, yaw") or []
+    return pose(xyz=x[:3], rpy=x[3:])
+
+
+def _read_world(file: str | None, floor: float | None) -> World:
+    from dalembert.collision.world import World
+
+    world = World() if file is None else World.load(file)
+    return world if floor is None else world.floor(floor)
+
+
+def _answer_plan(arm: Robot, found: Plan, world: World, out: str | None, plot: str | None, rate: float) -> None:
+    motion = found.trajectory
+    assert motion is not None  # it was asked for
+    if out is not None:
+        motion.to_csv(out, 1.0 / rate)
+    files, peaks = output.save_plot(motion.plot, out, plot), _peaks(arm, motion)
+
+    def show() -> None:
+        _show_motion(arm, f"around {', '.join(world.names) or 'itself'}", found.duration, found.path.tolist(), peaks)
+        click.echo(str(found))
+        output.print_files(*files)
+
+    data = {
+        "robot": arm.name,
+        "joints": arm.joint_names,
+        "obstacles": world.names,
+        "path": found.path,
+        "length": found.length,
+        "duration": found.duration,
+        "clearance": found.clearance,
+        "proved": found.proved,
+        "proof": str(found.proof),
+        **{f"peak_{name}": x for name, x in peaks.items()},
+        "files": files,
+    }
+    output.answer(data, show)
+
+
 def _peaks(arm: Robot, motion: Trajectory) -> dict[str, Any]:
     import numpy as np
 
@@ -254,18 +335,22 @@ def _peaks(arm: Robot, motion: Trajectory) -> dict[str, Any]:
     return {"velocity": motion.limits().velocity, "acceleration": motion.limits().acceleration, "torque": torque}
 
 
+def _show_motion(arm: Robot, way: str, duration: float, points: list[list[float]], peaks: dict[str, Any]) -> None:
+    limits = {"velocity": arm.limits.velocity, "torque": arm.limits.effort}
+    parts = [("joint", arm.joint_names), ("from", points[0]), ("to", points[-1])]
+    for name, x in peaks.items():
+        parts.append((f"peak {name}", x.tolist()))
+        if name in limits:
+            parts.append(("its limit", limits[name].tolist()))
+    title = f"{arm.name} {way} in {output.number(duration)} s [rad, m, s, N m, N]"
+    output.print_table(title, [name for name, _ in parts], zip(*(x for _, x in parts), strict=True))
+
+
 def _answer_motion(
     arm: Robot, duration: float, points: list[list[float]], peaks: dict[str, Any], files: list[str]
 ) -> None:
     def show() -> None:
-        limits = {"velocity": arm.limits.velocity, "torque": arm.limits.effort}
-        parts = [("joint", arm.joint_names), ("from", points[0]), ("to", points[-1])]
-        for name, x in peaks.items():
-            parts.append((f"peak {name}", x.tolist()))
-            if name in limits:
-                parts.append(("its limit", limits[name].tolist()))
-        title = f"{arm.name} through {len(points)} positions in {output.number(duration)} s [rad, m, s, N m, N]"
-        output.print_table(title, [name for name, _ in parts], zip(*(x for _, x in parts), strict=True))
+        _show_motion(arm, f"through {len(points)} positions", duration, points, peaks)
         output.print_files(*files)
 
     task = {"robot": arm.name, "through": points, "duration": duration, "joints": arm.joint_names}

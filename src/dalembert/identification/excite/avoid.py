@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from dalembert.arguments import number
 from dalembert.collision.clearance import Collision, Contact
 from dalembert.collision.edges import EdgeCertificate, certify_path
+from dalembert.collision.enclose import shapes_of
 from dalembert.collision.pairs import pair_distances
 from dalembert.collision.world import World
 from dalembert.errors import DalembertError, InputError
@@ -83,10 +85,12 @@ def read_avoid(robot: Robot, avoid: object, clear: float | None, floor: object) 
         raise InputError(f"avoid is a dl.World, or False for nothing at all; got {type(avoid).__name__}")
     try:
         collision = robot.collision()
-    except DalembertError:
-        if avoid is None and clear is None:
-            return None
-        raise
+    except DalembertError as error:
+        if avoid is not None or clear is not None:
+            raise
+        if any(True for _ in shapes_of(robot.description)):
+            warnings.warn(f"contacts are not looked at, since the shapes cannot be read: {error}", stacklevel=3)
+        return None
     kept = CLEAR if clear is None else number("clear", clear, "m", least=0.0)
     world, level = avoid or World(), up(robot.model)
     height = floor.get(None) if isinstance(floor, Mapping) else floor  # that of every frame
