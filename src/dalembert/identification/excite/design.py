@@ -30,7 +30,7 @@ from dalembert.identification.excite.problem import CRITERIA, FourierSeries, Pro
 from dalembert.identification.excite.way import find_way, read_start
 from dalembert.identification.excite.workspace import HalfSpace, up
 from dalembert.identification.fit.regressor import FRICTION, Columns, base
-from dalembert.kernels import need_tree
+from dalembert.kernels import need_tree, need_vector
 from dalembert.robot import Limits, Robot
 from dalembert.trajectories.limits import joint_units
 from dalembert.trajectories.sines import Sines
@@ -109,6 +109,7 @@ def excite(
     The search ends after so many `starts`, or `seconds`: with the same seed, and seconds enough, it gives the same
     motion."""
     need_tree(robot.model)
+    need_vector(robot.model)
     shunned = read_avoid(robot, avoid, clear, floor)
     clock = Stopwatch((1.0 - CLOSING) * number("seconds", seconds, "s", above=0))
     bounds = read_limits(robot, limits, position, velocity, acceleration, torque, workspace, floor)
