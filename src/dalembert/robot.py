@@ -530,7 +530,7 @@ class Robot(Displayed):
         collision, clearance, contacts = of_robot_.collision, of_robot_.clearance, of_robot_.contacts
         certify_edge, certify_path = of_robot_.certify_edge, of_robot_.certify_path
         certify_motion, contact_spans = of_robot_.certify_motion, of_robot_.contact_spans
-        plan: Callable[..., Any]  # `planning.plan.plan`, which stands above
+        plan: Callable[..., Any]  # `planning.motion.plan`, which stands above
     else:
         hessian = LateMethod("dalembert.kinematics.jacobian:hessian")
         inverse_velocity = LateMethod("dalembert.kinematics.velocity:inverse_velocity")
@@ -559,7 +559,7 @@ class Robot(Displayed):
         certify_path = LateMethod("dalembert.collision.of_robot:certify_path")
         certify_motion = LateMethod("dalembert.collision.of_robot:certify_motion")
         contact_spans = LateMethod("dalembert.collision.of_robot:contact_spans")
-        plan = LateMethod("dalembert.planning.plan:plan")
+        plan = LateMethod("dalembert.planning.motion:plan")
 
     # -------------------------------------------------------------------------------------------- dynamics
     def inverse_dynamics(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from dalembert.collision.world import World
     from dalembert.constrained.system import Constrained
-    from dalembert.planning.plan import Plan
+    from dalembert.planning.motion import Plan
     from dalembert.reference import Reference
     from dalembert.robot import Robot
     from dalembert.simulation.run import Run
