@@ -97,6 +97,9 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         "simulate({ x, dt: 1e-3, steps: 1.5 })": "steps of simulate must be a whole number, 0 or more; got 1.5",
         "simulate({ x, dt: 1, steps: 3, every: 0 })": "every of simulate must be a whole number, 1 or more; got 0",
         "simulate({ x, dt: 0, steps: 1 })": "dt of simulate must be above 0 s, got 0",
+        "robot.ik(robot.fk([0, 0]), [0, 0], { tolerence: 1e-9 })": "ik knows no option tolerence; it has tolerance",
+        "simulate({ x, dt: 1e-3, step: 3 })": "simulate knows no option step; it has "
+        "x, u, p, t0, dt, steps, every, first, count",
         "simulate({ x, dt: 1e-3, steps: 0 }).xs.length": 0,
     }
     attempts = ", ".join(f"() => {call}" for call in calls)

@@ -103,6 +103,12 @@ function whole(where, name, x, least = 0) {
   return x;
 }
 
+/** Options that nothing reads are refused: a misspelled one would have no effect. */
+export function refuse(where, rest, known) {
+  const strange = Object.keys(rest)[0];
+  if (strange !== undefined) throw new TypeError(`${where} knows no option ${strange}; it has ${known}`);
+}
+
 function kernelOf(name, { arguments: names, inputs, outputs }, f, calls) {
   const results = () => outputs.map((shape) => ({ shape }));
   const check = (given) => {
@@ -127,8 +133,11 @@ function rolloutOf(name, { x: n, u: m, p: l, y: ny }, f, calls) {
    *  → the last state x and what is observed of it y, those kept every so many steps (xs, ys), and the step after which
    *  a state was not finite, or −1. With `count` runs x, p and u may have as many parts, and results do; as many rows of
    *  u as there are runs are one for each run. */
-  const run = ({ x, u = new Float64Array(m), p = new Float64Array(l), t0 = 0, dt, steps, every = Math.max(steps, 1), first = 0, count = 1 }) => {
-    for (const [word, x, least] of [["steps", steps, 0], ["every", every, 1], ["first", first, 0], ["count", count, 0]]) whole(name, word, x, least);
+  const run = ({ x, u = new Float64Array(m), p = new Float64Array(l), t0 = 0, dt, steps, every, first = 0, count = 1, ...rest }) => {
+    refuse(name, rest, "x, u, p, t0, dt, steps, every, first, count");
+    every ??= Math.max(steps, 1);
+    const counts = [["steps", steps, 0], ["every", every, 1], ["first", first, 0], ["count", count, 0]];
+    for (const [word, x, least] of counts) whole(name, word, x, least);
     if (!(dt > 0)) throw new TypeError(`dt of ${name} must be above 0 s, got ${dt}`);
     const rows = Math.max(steps, 1);
     const held = u.length === m || u.length === m * count;

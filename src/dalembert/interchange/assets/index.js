@@ -1,5 +1,5 @@
 // A robot as WebAssembly, made by Dalembert. SI units, radians; matrices row by row.
-import { load as loadModule } from "./wasm.js";
+import { load as loadModule, refuse } from "./wasm.js";
 import { about, signatures } from "./robot.js";
 
 export { about };
@@ -19,7 +19,8 @@ async function read(url) {
 
 /** Damped steps from q0, then from a table of starts; errors are recomputed at the answer. */
 function solverOf(search, finish, { first, starts, steps, halfway, cost, beyond }) {
-  return (T, q0 = first, { tolerance = 1e-6 } = {}) => {
+  return (T, q0 = first, { tolerance = 1e-6, ...rest } = {}) => {
+    refuse("ik", rest, "tolerance");
     for (const [name, x, size] of [["T", T, 16], ["q0", q0, first.length]]) {
       if (x?.length !== size) throw new TypeError(`${name} of ik must have ${size} numbers, got ${x?.length ?? typeof x}`);
     }
