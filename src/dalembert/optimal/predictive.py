@@ -122,6 +122,23 @@ class PredictiveControl(Controller):
         """Forget the plan."""
         self._memory.time = None
 
+    def c_files(self, x0: ArrayLike, name: str = "predictive", *, t0: float = 0.0) -> dict[str, str]:
+        """The controller as C99, NAME.c and NAME.h: its memory is a struct, its solver a loop of fixed length; no
+        allocation, nothing but math.h. It begins with the plan that is best from x0 at t0 [s], found here; after that
+        NAME_step(state, t, x, …, u) gives the same bits as this controller."""
+        from dalembert.optimal.c_export import c_files
+
+        start = array("x0", x0, (self.problem.n,), meaning="the state it begins in")
+        memory = _Memory(self, 1)
+        memory.ask(number("t0", t0, "s"), start[None])
+        assert memory.engine is not None
+        engine = memory.engine
+        if not (np.isfinite(engine.xs).all() and np.isfinite(engine.us).all()):
+            raise InputError("no motion from x0 has a finite cost: there is nothing to begin with; choose another x0")
+        about = f"{self.problem.flow.name}; {self.equation}"
+        plan = {"x": engine.xs[0], "u": engine.us[0], "p": engine.ps[0]}
+        return c_files(self.problem, self.iterations, plan, name, about)
+
     @cached_property
     def _memory(self) -> _Memory:
         return _Memory(self, 1)
