@@ -125,7 +125,7 @@ class _Function:
             (rf"load {_VECTOR}, ptr (%\w+)", self._load_vector),
             (rf"(fadd|fmul|fneg) {_VECTOR} (.+)$", self._vector_operation),
             (rf"call {_VECTOR} @llvm\.fma\.\w+\((.*)\)$", self._vector_fma),
-            (rf"select {_VECTOR} <([^>]*)>, {_VECTOR} (%\w+), {_VECTOR} (.+)$", self._vector_select),
+            (rf"select {_VECTOR} <([^>]*)>, {_VECTOR} (%\w+|<.*?>), {_VECTOR} (.+)$", self._vector_select),
         ):
             found = re.match(pattern, what)
             if found:
@@ -200,7 +200,10 @@ class _Function:
         count = sum(bits)
         assert bits == sorted(bits, reverse=True)  # the first lanes
         one, other = self._vector(a), self._vector(b)
-        self._let_vector(name, width, lambda lane: f"{lane} < {count} ? {one(lane)} : {other(lane)}")
+        if count in (0, len(bits)):
+            self.vectors[name] = one if count else other
+        else:
+            self._let_vector(name, width, lambda lane: f"{lane} < {count} ? {one(lane)} : {other(lane)}")
 
     # --------------------------------------------------------------------------------------------------- statements
     def _call(self, name: str, given: str) -> str:
