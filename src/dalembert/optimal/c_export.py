@@ -25,7 +25,9 @@ from dalembert.optimal.solver import LENGTHS
 STATUS = "0: as planned; 1: late; 2: no step was finite, it holds x; 3: x is not finite, the plan goes on without it"
 
 
-def c_files(problem: OptimalControl, iterations: int, plan: Mapping[str, Array], name: str, about: str) -> dict[str, str]:
+def c_files(
+    problem: OptimalControl, iterations: int, plan: Mapping[str, Array], name: str, about: str
+) -> dict[str, str]:
     """NAME.c and NAME.h; `plan` holds x (N + 1, n), u (N, m) and p (N + 1, p), with which it begins."""
     called = identifier(name)
     sizes = _sizes(problem)
@@ -94,7 +96,9 @@ def _comment(p: OptimalControl, iterations: int, name: str, about: str, sizes: M
 def _declarations(p: OptimalControl, name: str, sizes: Mapping[str, int]) -> str:
     fields = [f"    double {key}[{size}];" for key, size in sizes.items()]
     parts = [
-        "typedef struct {\n" + "\n".join([*fields, "    double time;", "    int (*late)(void);"]) + f"\n}} {name}_state;"
+        "typedef struct {\n"
+        + "\n".join([*fields, "    double time;", "    int (*late)(void);"])
+        + f"\n}} {name}_state;"
     ]
     if p.values:
         rows = [f"    double {identifier(key)}[{_row(p, key)}];" for key in p.values]
