@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dalembert.errors import InputError, unknown
-from dalembert.flow import Flow, Scalar, Scalars
+from dalembert.flow import Array, Flow, Scalar, Scalars
 from dalembert.reference import Reference
 
 Act = Callable[[Scalar, Scalars, Scalars, Scalars, Scalars], list[Scalar]]
+Tell = Callable[[float, Array, Array, Array], Array]  # (t, y (B, ·), r (B, ·), p (B, ·)) → u (B, ·)
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,10 @@ class Law:
     starts at `initial`, or at `start(y)` of what is measured at t = 0. p: its `parameters`, names and values (gains,
     …), which a batch may vary. u is named by `outputs`, inputs of the flow; other inputs of the flow stay the user's. A
     sampled law advances z by `update(t, y, r, z, p)`, given the sample time it is run at, if there is one, else by
-    z + h ż. All take and give sequences of scalars, and choose by value only through `scalar.where`. A law that is
-    `asked` has a loop and memory of its own: it is never traced, but called with numbers, at samples."""
+    z + h ż. All take and give sequences of scalars, and choose by value only through `scalar.where`. A law with a
+    `memory` has a loop of its own: it is never traced, but called with numbers, at samples; memory(B) begins B runs at
+    once, each as if alone, and gives what tells their u. `report` says afterwards what its
+    run should be told."""
 
     name: str
     measures: tuple[str, ...]
@@ -42,7 +45,13 @@ class Law:
     update: Callable[[float], Act] | None = None
     parameters: dict[str, float] = field(default_factory=dict)
     start: Callable[[Scalars], list[Scalar]] | None = None
-    asked: bool = False
+    memory: Callable[[int], Tell] | None = None
+    report: Callable[[], str] | None = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether it is called with numbers, at samples."""
+        return self.memory is not None
 
     @property
     def coordinates(self) -> int | None:

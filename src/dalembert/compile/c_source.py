@@ -18,6 +18,7 @@ from dalembert.compile.operations import OPERATIONS
 from dalembert.names import identifier
 
 Shape = tuple[int, ...]
+INCLUDES = "#include <math.h>\n#include <stdint.h>\n"
 
 
 @dataclass(frozen=True)
@@ -78,13 +79,18 @@ def signature(
 
 def c_source(program: Program, function: Signature, about: str = "", batch: bool = False) -> str:
     """The text of a .c file; with `batch`, a second function that loops over states stored one after another."""
-    functions = _Functions(function.kind)
-    written = {step.operation for step in program.steps}
-    parts = [function.comment(about), "#include <math.h>\n#include <stdint.h>\n"]
-    parts += [text for operations, text in functions.texts.items() if written & set(operations.split())]
-    parts.append(_function(program, function, functions.number))
+    parts = [function.comment(about), INCLUDES, c_functions([(program, function)])]
     if batch:
         parts.append(_batch(function))
+    return "\n".join(parts)
+
+
+def c_functions(functions: Sequence[tuple[Program, Signature]], linkage: str = "") -> str:
+    """Programs as functions of one kind of number, after what they call."""
+    own = _Functions(functions[0][1].kind)
+    written = {step.operation for program, _ in functions for step in program.steps}
+    parts = [text for operations, text in own.texts.items() if written & set(operations.split())]
+    parts += [linkage + _function(program, function, own.number) for program, function in functions]
     return "\n".join(parts)
 
 

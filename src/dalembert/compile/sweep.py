@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +118,7 @@ class Sweep:
 
     @cached_property
     def room(self) -> int:
-        return _Places(self.layout, llvm.host().width).total
+        return Places(self.layout, llvm.host().width).total
 
     @cached_property
     def text(self) -> str:
@@ -154,7 +154,7 @@ def step_operations(layout: Layout) -> int:
     return products + (y.n + 1) * y.m * X + y.m * (y.m - 1) // 2 * (Z + X)
 
 
-class _Places:
+class Places:
     """Where everything lies in the workspace, in numbers."""
 
     def __init__(self, y: Layout, width: int) -> None:
@@ -189,7 +189,7 @@ class _Places:
 
 def module(sweep: Sweep, width: int) -> str:
     """The IR."""
-    y, places = sweep.layout, _Places(sweep.layout, width)
+    y, places = sweep.layout, Places(sweep.layout, width)
     parts = ["declare double @llvm.fabs.f64(double)", "declare double @llvm.fma.f64(double, double, double)"]
     parts += Writer(LANES).declarations()
     if width != LANES:
@@ -199,19 +199,35 @@ def module(sweep: Sweep, width: int) -> str:
     for name, program, inputs in (("stage", sweep.stage, offsets), ("terminal", sweep.terminal, [0, y.n])):
         parts.append(body(program, inputs, width, DOUBLE, name, SWEEP))
         parts.append(constants(program, width, DOUBLE, f"{name}_constants"))
-    step = _Step(y, places)
+    step = Step(y, places)
     parts.append(step.text())
+    parts += [step.product(p) for p in step.products]
     parts.append(_main(y, places, width))
     return "\n".join([*step.functions, *parts]) + "\n"
 
 
-class _Step(Writer):
+class Product(NamedTuple):
+    """C_i ← start_i + Σ_k A_ik B_k, rows of so many columns, summed in the order of k. C, start: (name, stride of
+    rows); A: (name, first, strides of i and k); B: (name, first, stride)."""
+
+    name: str
+    C: tuple[str, int]
+    start: tuple[str, int] | None
+    A: tuple[str, int, int, int]
+    B: tuple[str, int, int]
+    rows: int
+    inner: int
+    columns: int
+
+
+class Step(Writer):
     """Writes riccati(data, plan, u, held, bounds, settings, info, work): one node, from Ṽ of the next to its own."""
 
-    def __init__(self, y: Layout, places: _Places) -> None:
+    def __init__(self, y: Layout, places: Places) -> None:
         super().__init__(LANES)
         self.y, self.places = y, places
         self.functions: list[str] = []
+        self.products: list[Product] = []
 
     # ------------------------------------------------------------------------------------------------- pieces of IR
     def ptr(self, base: str, offset: int) -> str:
@@ -263,9 +279,14 @@ class _Step(Writer):
         inner: int,
         columns: int,
     ) -> None:
-        """C_i ← start_i + Σ_k A_ik B_k as a function of its own, and its call. C, start: (name, stride of rows); A:
-        (name, first, strides of i and k); B: (name, first, stride)."""
-        w = _Step(self.y, self.places)
+        """A product as a function of its own, and its call."""
+        self.products.append(Product(name, C, start, A, B, rows, inner, columns))
+        self.do(f"call void @{name}(ptr %data, ptr %work)")
+
+    def product(self, product: Product) -> str:
+        """A product as a function: blocks of ROWS rows, whose sums stay in registers."""
+        name, C, start, A, B, rows, inner, columns = product
+        w = Step(self.y, self.places)
         w.label("entry")
         full, label = rows // ROWS * ROWS, "entry"
 
@@ -296,8 +317,7 @@ class _Step(Writer):
         if rows - full:
             block(str(full), rows - full)
         w.do("ret void")
-        self.functions.append(function(name, "ptr %data, ptr %work", w.lines, noinline=True))
-        self.do(f"call void @{name}(ptr %data, ptr %work)")
+        return function(name, "ptr %data, ptr %work", w.lines, noinline=True)
 
     def _vector_at(self, base: str, offset: int) -> str:
         return self.let(f"load {self.V}, ptr {self.ptr(base, offset)}, align 8")
@@ -390,7 +410,7 @@ class _Step(Writer):
         """The rows of (Q_uu, Q_ux̃) eliminated downwards into R, and S = D⁻¹ R; then K̃, upwards, into the plan. %ok
         says whether every pivot was positive."""
         y = self.y
-        w = _Step(y, self.places)
+        w = Step(y, self.places)
         w.label("entry")
         columns = range(0, y.Z, LANES)
         R = [{c: w.row(source, i * y.Z + c) for c in columns} for i in range(y.m)]
@@ -569,7 +589,7 @@ class _Step(Writer):
                 self.put(self.one("V", i * y.X + j), "V", j * y.X + i)
 
 
-def _main(y: Layout, places: _Places, width: int) -> str:
+def _main(y: Layout, places: Places, width: int) -> str:
     """What NumPy calls."""
     w = Writer(width)
     w.lines = [f"define void @{SYMBOL}(ptr %args, ptr %dims, ptr %strides, ptr %data_) nounwind {{", "entry:"]

@@ -26,8 +26,8 @@ from dalembert.flow import Flow
 from dalembert.law import Law
 from dalembert.reference import Reference, read_reference
 from dalembert.robot import Robot
-from dalembert.simulation.fixed_step import integrate, refine, whole_steps
-from dalembert.simulation.loop import add_law_states, close_loop
+from dalembert.simulation.fixed_step import Asks, integrate, refine, whole_steps
+from dalembert.simulation.loop import ClosedLoop, add_law_states, close_loop, follow_reference
 from dalembert.simulation.plant import warn_of_reference
 from dalembert.simulation.results import SHARE, free_memory, size_in_words
 
@@ -192,7 +192,8 @@ def compare(
     of `rotor_inertia` in the robot, which functions are given to make their controllers for; a controller that is
     given as it is believes in the geared robot too. Torques are then those at the motors, τ/N.
     All scenarios of a controller run as one batch, in steps of dt that are halved until half of them gives the same
-    verdicts and figures. Noise is drawn every dt, from `seed`, and held."""
+    verdicts and figures. Noise is drawn every dt, from `seed`, and held; a law with a memory of its own (predictive
+    control) is asked every dt."""
     check_robot(plant, "compare")
     named = _name_controllers(controllers)
     given = dict(DEFAULTS if scenarios is None else scenarios)
@@ -308,11 +309,6 @@ def _make(name: str, controller: object, robot: Robot, again: bool) -> Controlle
             f"controller {name!r} must be a controller or a function that makes one, got {type(controller).__name__}"
         )
     law = controller.law()
-    if law.asked:
-        raise InputError(
-            f"controller {name!r} is asked on numbers at samples, and a comparison compiles whole loops: run it by "
-            "simulate(…)"
-        )
     if law.outputs != torques(robot) or set(law.measures) - set(measures(robot)):
         raise InputError(f"controller {name!r} is not one of the joint torques of {robot.name!r} from its (q, q̇)")
     return controller
@@ -369,7 +365,7 @@ def _run(
     """All scenarios of a controller, as one batch, in steps `finer` times shorter than asked."""
     law = add_noise(controller.law())
     reference = task.reference
-    loop = close_loop(scenario_flow(robot), law, reference)
+    loop, asks = _close(robot, law, task)
     q, qd = _start(task, robot)
     off = np.array([s.start for s in scenarios])[:, None]
     x0 = np.concatenate((q + off, np.broadcast_to(qd, (len(scenarios), robot.n))), axis=-1)
@@ -387,19 +383,40 @@ def _run(
     every = _every(task.steps * finer, FINE)
     run = integrate(
         loop,
-        add_law_states(law, x0, loop.states),
+        _begin(law, x0, loop),
         task.dt / finer,
         task.steps * finer,
         u,
         method=task.method,
         every=every,
         parameters=held,
+        asks=asks,
     )
     n, shown = robot.n, _every(task.steps, ROWS) * finer // every
     wanted = read_wanted(law, reference, run.t) if law.follows else np.zeros((len(run.t), n))
     tau = _outputs(loop, run.y, law.outputs)
     power = np.abs(tau * run.x[..., n : 2 * n])
     return _Runs(run.t, wanted[..., :n] - run.x[..., :n], tau / ratio, power, task.dt / finer, shown)
+
+
+def _close(robot: Robot, law: Law, task: _Task) -> tuple[Flow, Asks | None]:
+    """The loop of a controller, and what asks one with a memory of its own: every dt, whatever the steps."""
+    flow = scenario_flow(robot)
+    if not law.asked:
+        return close_loop(flow, law, task.reference), None
+    motion = read_reference(task.reference)
+    if motion is None or not law.follows:
+        raise InputError(
+            f"{law.name!r} follows no motion of the joints, and a comparison is one of following: give follows="
+        )
+    loop = ClosedLoop(flow, law, follow_reference(law, motion), sample=task.dt)
+    return loop.flow, loop.asks
+
+
+def _begin(law: Law, x0: Array, loop: Flow) -> Array:
+    """The states of all scenarios; a command that is held begins at zero."""
+    x = add_law_states(law, x0, loop.states)
+    return np.concatenate((x, np.zeros((len(x), len(loop.states) - x.shape[-1]))), -1)
 
 
 def _inputs(varying: list[str], law: Law, robot: Robot, scenarios: list[Scenario], task: _Task, finer: int) -> Array:

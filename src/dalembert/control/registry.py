@@ -49,7 +49,8 @@ class Entry:
     `settings`: what it is made for; none for those without gains. `accelerations`: its gains are of those, not of
     torques. `chains`: its torques are right for a closed chain
     too, although the tree it believes in has its joints free. `report`: "quick" if every report compares it, "full" if
-    only a full one does. `where`: a dotted path; one that begins with a dot begins in `dalembert.control`."""
+    only a full one does. `asked`: it has a loop of its own, and is called with numbers at samples; what compiles laws
+    cannot have it. `where`: a dotted path; one that begins with a dot begins in `dalembert.control`."""
 
     name: str
     title: str
@@ -61,6 +62,7 @@ class Entry:
     accelerations: bool = False
     chains: bool = False
     report: str = ""
+    asked: bool = False
 
     @property
     def controller(self) -> type[Controller]:
@@ -171,8 +173,8 @@ _TABLE = (
         "predictive",
         "predictive control",
         "dalembert.optimal.predictive.PredictiveControl",
-        "u = the first input of the best motion from here, found anew at each sample",
-        needs="an OptimalControl problem",
+        "τ = the first torques of the best motion over the next 0.1 s, found anew at each sample, within the efforts",
+        asked=True,
     ),
 )
 CONTROLLERS: dict[str, Entry] = {entry.name: entry for entry in _TABLE}
@@ -187,7 +189,8 @@ def register(entry: Entry) -> None:
     CONTROLLERS[entry.name] = entry
 
 
-def offered(follows: str | None = None) -> dict[str, Entry]:
-    """Those that ω and ζ will do for, by name; only those that follow the "joints" or the "tip", if it is said."""
-    rows = ((name, e) for name, e in CONTROLLERS.items() if not e.needs)
+def offered(follows: str | None = None, compiled: bool = False) -> dict[str, Entry]:
+    """Those that ω and ζ will do for, by name; only those that follow the "joints" or the "tip", if it is said, and
+    only those that can be compiled."""
+    rows = ((name, e) for name, e in CONTROLLERS.items() if not e.needs and not (compiled and e.asked))
     return {name: e for name, e in rows if follows in (None, e.follows)}

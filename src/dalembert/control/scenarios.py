@@ -17,7 +17,7 @@ from dalembert.control.controller import sub, total
 from dalembert.errors import InputError
 from dalembert.flow import Flow, Scalar, Scalars
 from dalembert.kernels import need_tree
-from dalembert.law import Law
+from dalembert.law import Law, Tell
 from dalembert.model import Model
 from dalembert.robot import Robot
 from dalembert.spatial import Inertia
@@ -117,9 +117,15 @@ def add_noise(law: Law) -> Law:
         assert law.rate is not None
         return law.rate(t, measure(y, p), r, z, p[:own])
 
+    def memory(count: int) -> Tell:
+        assert law.memory is not None
+        tell, senses = law.memory(count), len(law.measures)
+        return lambda t, y, r, p: tell(t, y + p[:, own : own + senses], r, p[:, :own])
+
     return replace(
         law,
         act=act,
+        memory=None if law.memory is None else memory,
         rate=None if law.rate is None else rate,
         update=None,
         parameters={**law.parameters, **{f"{NOISE}{y}": 0.0 for y in law.measures}},

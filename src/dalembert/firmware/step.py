@@ -245,6 +245,11 @@ def read_step(
     law, flow = read_law(controller), system.flow()
     assert law is not None
     check_law(law, flow, sampled=True)
+    if law.asked:
+        raise InputError(
+            f"{law.name!r} has a loop and a memory of its own, and firmware is one function without loops: its "
+            "c_files(x0) writes it as C"
+        )
     if law.states and law.update is None and law.rate is None:
         raise InputError(
             f"{law.name!r} cannot be exported: it has states, and neither update nor rate says how they change"

@@ -10,29 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import isfinite
-from time import perf_counter
+from math import prod
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dalembert.algorithms import composite, linear, newton_euler
 from dalembert.arguments import array, count, need, number
 from dalembert.caching import cached_property
-from dalembert.control.conditions import HOLDS, UNKNOWN, Condition, Conditions, assumed
-from dalembert.control.controller import Controller
+from dalembert.control.conditions import HOLDS, UNKNOWN, Condition, Conditions, assumed, exact_model
+from dalembert.control.controller import Controller, Wanted, check_robot, follows, read_wanted
 from dalembert.errors import InputError, choose
 from dalembert.flow import Array, Scalar, Scalars
-from dalembert.law import Law
+from dalembert.law import Law, Tell
+from dalembert.optimal.memory import Memory
 from dalembert.optimal.problem import OptimalControl
-from dalembert.optimal.result import balance, solve
-from dalembert.optimal.solver import ALPHA, Engine, Progress, chunk, run
+from dalembert.optimal.solver import chunk
 from dalembert.robot import Robot
+from dalembert.scalar import absolute, sqrt, where
 
 Targets = Callable[[Array], Mapping[str, ArrayLike]]
-WORSE = 2.0  # times the cost of the plan: a whole step that costs more is compared with shorter ones
-EARLY = 1e-6  # of a node or a sample, by which it may be early
-FRESH = 100  # iterations, at most, before the first sample
+WANTED = "wanted"  # the parameter of `track`
+NODES, NODE = 10, 0.01  # of `track`: how many, and how long [s]
+SLACK = 0.5**0.5  # the least damping of a regulator that is optimal
 
 
 class Rollouts(NamedTuple):
@@ -48,16 +49,20 @@ class PredictiveControl(Controller):
     """u(t) = the first input of the best motion over the horizon from here, as far as `iterations` come toward it.
 
     rate [Hz]: how often it plans, its input held between; if not given, whenever it is asked. targets(t) gives
-    parameters of the problem over its nodes at times t (N + 1,): those that are `moving` with N + 1 rows. budget [s]:
-    no further iteration is begun after so much time; `late` counts the samples that it cut short, and without any
-    iteration the plan's feedback acts, u_0 + K_0 (x − x_0). Limits other than those of inputs are held as
-    penalties, with the multipliers of the first solution, which move on with the plan until they are past."""
+    parameters of the problem over its nodes at times t (N + 1,): those that are `moving` with N + 1 rows. follows: the
+    moving parameter, (N + 1, nq), (N + 1, 2 nq) or (N + 1, 3 nq), that is what the reference of a run wants at the
+    nodes, (x, ẋ, ẍ) as far as it goes, from that of the sample with ẍ held.
+    budget [s]: no further iteration is begun after so much time; `late` counts the samples that it cut short, and
+    without any iteration the plan's feedback acts, u_0 + K_0 (x − x_0). Limits other than those of inputs are held as
+    penalties, with the multipliers of the first solution, which move on with the plan until they are past. Other
+    parameters of the problem are parameters of the law, "goal[0]", …, which runs of a batch may have of their own."""
 
     problem: OptimalControl
     iterations: int = 1
     rate: float | None = None
     targets: Targets | None = None
     budget: float | None = None
+    follows: str | None = None
 
     equation: ClassVar[str] = "u = argmin Σ ℓ(x_k, u_k) dt + ℓ_N(x_N) at k = 0, from x_0 = x"
     source: ClassVar[str] = "Diehl, Bock & Schlöder 2005; Mayne, Rawlings, Rao & Scokaert 2000 for stability"
@@ -71,6 +76,20 @@ class PredictiveControl(Controller):
                 number(name, getattr(self, name), above=0.0)
         if self.targets is not None and not callable(self.targets):
             raise InputError("targets is a function of the times of the nodes that gives parameters by name")
+        if self.follows is not None:
+            p, nq = self.problem, self.problem.flow.nq
+            choose("parameter that follows a motion", self.follows, p.moving)
+            shape = p.values[self.follows].shape
+            if len(shape) != 2 or not nq or shape[1] not in (nq, 2 * nq, 3 * nq):
+                raise InputError(
+                    f"{self.follows!r} follows a motion of {nq} positions: it has {p.N + 1} rows of {nq}, {2 * nq} or "
+                    f"{3 * nq} numbers, and not the shape {shape}"
+                )
+
+    @classmethod
+    def for_bandwidth(cls, robot: Robot, omega: float, zeta: float = 1.0) -> PredictiveControl:
+        """That follows a motion of the joints (`track`) within the robot's efforts."""
+        return cls(track(robot, omega, zeta), follows=WANTED)
 
     @property
     def robot(self) -> Robot:  # type: ignore[override]
@@ -88,6 +107,10 @@ class PredictiveControl(Controller):
     def conditions(self) -> Conditions:
         p = self.problem
         ends = bool(p.terms["terminal"] or p.terms["end"])
+        kept = [
+            assumed("limits of states and inequalities can be kept from every state that is met", "they are penalties")
+        ]
+        timely = [assumed("the budget leaves every sample its iterations", "`late` counts those that it cut short")]
         return self.claim(
             "the loop is stable about the goal, with the cost as its Lyapunov function",
             Condition(
@@ -95,9 +118,39 @@ class PredictiveControl(Controller):
                 HOLDS if ends else UNKNOWN,
                 why="" if ends else "neither terminal= nor end= is given: the horizon must be long",
             ),
-            assumed("the end costs at least what a controller would still spend from there (a terminal region)"),
-            assumed("the iterations keep up with the state: the cost falls from sample to sample"),
+            assumed(
+                "the end costs at least what a controller would still spend from there, which keeps to the limits",
+                "a terminal region; Mayne et al. 2000, A1 to A4",
+            ),
+            assumed("the iterations keep up with the state: the cost falls from sample to sample", "Diehl et al. 2005"),
+            *(kept if p.multipliers else ()),
+            *(timely if self.budget is not None else ()),
+            exact_model(),
         )
+
+    # -------------------------------------------------------------------------------------------------- as a law
+    @cached_property
+    def own_parameters(self) -> dict[str, float]:
+        """Parameters of the problem that are neither moving nor inputs of the system, number by number."""
+        p = self.problem
+        found: dict[str, float] = {}
+        for name, value in p.values.items():
+            if name not in p.moving and name not in p.flow.inputs:
+                for place in np.ndindex(value.shape[1:]):
+                    entry = f"{name}[{','.join(map(str, place))}]" if place else name
+                    found[entry] = float(value[(0, *place)])
+        return found
+
+    def read_parameters(self, values: Array) -> dict[str, ArrayLike]:
+        """Those of some runs, (count, ·), by the names and in the shapes of the problem."""
+        p, at = self.problem, 0
+        found: dict[str, ArrayLike] = {}
+        for name, value in p.values.items():
+            if name not in p.moving and name not in p.flow.inputs:
+                size = prod(value.shape[1:])
+                found[name] = values[:, at : at + size].reshape(len(values), *value.shape[1:])
+                at += size
+        return found
 
     def make(self) -> Law:
         flow = self.problem.flow
@@ -105,26 +158,84 @@ class PredictiveControl(Controller):
         def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
             if not isinstance(t, (int, float)):
                 raise InputError(
-                    "predictive control is asked on numbers, not traced into another loop: simulate(…) runs it, and "
-                    "its own rollouts(…) many at once"
+                    "predictive control is asked on numbers, not traced into another loop: simulate(…) and rollouts(…) "
+                    "run it, and c_files(…) exports it"
                 )
-            return self._memory.ask(float(t), np.array(y, float)[None])[0].tolist()
+            rows = (np.array(x, float)[None] for x in (y, r, p))
+            return self._memory.ask(float(t), *rows)[0].tolist()
 
-        return Law("predictive control", flow.states, (), self.problem.chosen, act, asked=True)
+        return Law(
+            "predictive control",
+            flow.states,
+            () if self.follows is None else follows(flow.states[: flow.nq]),
+            self.problem.chosen,
+            act,
+            parameters=self.own_parameters,
+            memory=self.memory,
+            report=self.report,
+        )
 
-    def __call__(self, t: float, x: ArrayLike) -> Array:  # type: ignore[override]
-        """u at time t in the state x; the memory goes on from the call before, unless time goes back, or stands still
-        where it began: that is another run."""
+    def memory(self, count: int) -> Tell:
+        """So many runs begun at once, each as if alone, one problem per lane."""
+        if self.budget is not None:
+            raise InputError(
+                "budget is of a clock, and what a batch computes must not depend on it: leave it out, and give "
+                "iterations="
+            )
+        size = chunk(self.problem)
+        parts = [(k, Memory(self, min(size, count - k))) for k in range(0, count, size)]
+
+        def tell(t: float, y: Array, r: Array, p: Array) -> Array:
+            rows = ((slice(k, k + part.size), part) for k, part in parts)
+            return np.concatenate([part.ask(t, y[at], r[at], p[at]) for at, part in rows])
+
+        return tell
+
+    def report(self) -> str:
+        """What there is to say of the last run: samples that were cut short, or overran, or had no finite step."""
+        m = self._memory
+        said = (
+            (m.late, "stopped short of its iterations to keep its budget"),
+            (m.over, "took longer than its budget all the same"),
+            (m.lost, "found no step of finite cost and held the system"),
+        )
+        return "; ".join(f"predictive control {what} in {k} of {m.samples} samples" for k, what in said if k)
+
+    def __call__(self, t: float, x: ArrayLike, reference: Wanted = None) -> Array:  # type: ignore[override]
+        """u at time t in the state x, where it follows a `reference`; the memory goes on from the call before, unless
+        time goes back, or stands still where it began: that is another run."""
         y = array("x", x, (self.problem.n,), meaning="the state")
-        return self._memory.ask(float(t), y[None])[0]
+        if self.follows is None:
+            if reference is not None:
+                raise InputError("predictive control follows nothing, unless follows= names a parameter: no reference")
+            return self._memory.ask(float(t), y[None])[0]
+        r = read_wanted(self.law(), reference, np.asarray(float(t)))
+        return self._memory.ask(float(t), y[None], r[None])[0]
 
     def reset(self) -> None:
         """Forget the plan."""
         self._memory.time = None
 
+    def c_files(self, x0: ArrayLike, name: str = "predictive", *, t0: float = 0.0) -> dict[str, str]:
+        """The controller as C99, NAME.c and NAME.h: its memory is a struct, its solver a loop of fixed length; no
+        allocation, nothing but math.h. It begins with the plan that is best from x0 at t0 [s], found here; after that
+        NAME_step(state, t, x, …, u) gives the same bits as this controller."""
+        from dalembert.optimal.c_export import c_files
+
+        start = array("x0", x0, (self.problem.n,), meaning="the state it begins in")
+        memory = Memory(self, 1)
+        memory.ask(number("t0", t0, "s"), start[None])
+        assert memory.engine is not None
+        engine = memory.engine
+        if not (np.isfinite(engine.xs).all() and np.isfinite(engine.us).all()):
+            raise InputError("no motion from x0 has a finite cost: there is nothing to begin with; choose another x0")
+        about = f"{self.problem.flow.name}; {self.equation}"
+        plan = {"x": engine.xs[0], "u": engine.us[0], "p": engine.ps[0]}
+        return c_files(self.problem, self.iterations, plan, name, about)
+
     @cached_property
-    def _memory(self) -> _Memory:
-        return _Memory(self, 1)
+    def _memory(self) -> Memory:
+        return Memory(self, 1)
 
     def rollouts(
         self,
@@ -152,7 +263,7 @@ class PredictiveControl(Controller):
         for first in range(0, len(starts), size):
             rows = slice(first, min(first + size, len(starts)))
             own = {name: value[rows] for name, value in given.items()}
-            memory = _Memory(self, len(starts[rows]), own)
+            memory = Memory(self, len(starts[rows]), own)
             for k in range(steps):
                 u[rows, k] = memory.ask(k * self.sample_time, x[rows, k])
                 here, nodes = x[rows, k], memory.of_plant(moved)
@@ -161,6 +272,53 @@ class PredictiveControl(Controller):
                     here = moved.stepper(here, u[rows, k], nodes)
                 x[rows, k + 1] = here
         return Rollouts(np.asarray(self.sample_time * np.arange(steps + 1), float), x, u)
+
+
+def track(robot: Robot, omega: float, zeta: float = 1.0, limits: Mapping[str, object] | None = None) -> OptimalControl:
+    """The problem of following a motion of the joints: least ∫ ½ (ω⁴ |e|² + (4 ζ² − 2) ω² |ė|² + |a|²) dt, with
+    a = M(q_d)⁻¹ (τ − τ_d), τ_d the torques of the motion itself, and what the regulator s² + 2 ζ ω s + ω² would still
+    spend as the price of the end: near the motion the errors have these poles, and where torques reach their limits
+    they are chosen knowing it. ζ below 1/√2 is no least of such a cost, and taken as that. limits: as in
+    `OptimalControl`; the robot's efforts if not given. ω [rad/s] and ζ are parameters, and so is the motion, "wanted":
+    (q, q̇, q̈) at the nodes."""
+    check_robot(robot, "track")
+    n, model, efforts = robot.n, robot.model, np.asarray(robot.limits.effort, float)
+
+    def errors(q: Scalars, v: Scalars, wanted: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+        return [a - b for a, b in zip(wanted, q, strict=False)], [a - b for a, b in zip(wanted[n:], v, strict=False)]
+
+    def least(zeta: Scalar) -> Scalar:
+        return where(zeta * zeta < 0.5, SLACK, zeta)
+
+    def running(q: Scalars, v: Scalars, u: Scalars, wanted: Scalars, omega: Scalar, zeta: Scalar) -> list[Scalar]:
+        e, rate = errors(q, v, wanted)
+        own = newton_euler.inverse_dynamics(model, wanted[:n], wanted[n : 2 * n], wanted[2 * n :])
+        more = [a - b for a, b in zip(u, own, strict=True)]
+        a = linear.solve_ldl(composite.mass_matrix(model, wanted[:n]), more)
+        z = least(zeta)
+        stiffness, damping = omega * omega, sqrt(absolute(4.0 * z * z - 2.0)) * omega
+        return [*(stiffness * x for x in e), *(damping * x for x in rate), *a]
+
+    def terminal(q: Scalars, v: Scalars, wanted: Scalars, omega: Scalar, zeta: Scalar) -> list[Scalar]:
+        """½ (2 ζ ω³ e² + 2 ω² e ė + 2 ζ ω ė²), as squares."""
+        e, rate = errors(q, v, wanted)
+        z = least(zeta)
+        first, rest = sqrt(2.0 * z * omega) * omega, sqrt(omega * (4.0 * z * z - 1.0) / (2.0 * z))
+        both = [first * (x + y / (2.0 * z * omega)) for x, y in zip(e, rate, strict=True)]
+        return [*both, *(rest * y for y in rate)]
+
+    own = {name: float(x) for name, x in zip(robot.flow().inputs, efforts, strict=False) if np.isfinite(x) and x > 0.0}
+    tuned = {"omega": number("omega", omega, "rad/s", above=0.0), "zeta": number("zeta", zeta, above=0.0)}
+    return OptimalControl(
+        robot,
+        NODES * NODE,
+        NODE,
+        running=running,
+        terminal=terminal,
+        limits=own if limits is None else limits,
+        parameters={WANTED: np.zeros((NODES + 1, 3 * n)), **tuned},
+        moving=[WANTED],
+    )
 
 
 def _plant(p: OptimalControl, system: object, h: float) -> OptimalControl:
@@ -183,167 +341,3 @@ def _for_each(p: OptimalControl, count: int, parameters: Mapping[str, ArrayLike]
             raise InputError(f"{name} has shape {x.shape}; it must be {core}, or {(count, *core)}, one for each run")
         found[name] = np.broadcast_to(x, (count, *core))
     return found
-
-
-class _Memory:
-    """The plans of some runs, and when they were made."""
-
-    def __init__(self, owner: PredictiveControl, size: int, parameters: Mapping[str, ArrayLike] | None = None) -> None:
-        self.owner, self.problem, self.size, self.given = owner, owner.problem, size, dict(parameters or {})
-        self.time: float | None = None  # of the first node of the plan
-        self.begun = self.last = 0.0  # when the run began, and when it was planned last
-        self.now = np.zeros((size, owner.problem.m))  # the input that was found last
-        self.late = 0
-        self.engine: Engine | None = None
-        self.multipliers: Array | None = None
-
-    def ask(self, t: float, x: Array) -> Array:
-        """u (count, m) for the states x (count, n)."""
-        begun = perf_counter()
-        engine = self.engine
-        if engine is None:
-            engine = self.engine = Engine(self.problem, self.size)
-        with np.errstate(all="ignore"):
-            if self.time is None or t < self.last or t == self.begun:
-                self._fresh(engine, t, x)
-                self.begun = t
-                self.now = engine.us[:, 0].copy()
-            elif self.owner.rate is None or t - self.last > (1.0 - EARLY) * self.owner.sample_time:
-                self.now = self._plan(engine, t, x, begun)
-            else:
-                return self.now.copy()
-            self.last = t
-            return self.now.copy()
-
-    def _plan(self, engine: Engine, t: float, x: Array, begun: float) -> Array:
-        self._move_on(engine, t)
-        for k in range(self.owner.iterations):
-            if self.owner.budget is not None and perf_counter() - begun > self.owner.budget:
-                self.late += 1
-                if k == 0:
-                    return self._feedback(engine, x)
-                break
-            self._iterate(engine, x)
-        return engine.us[:, 0].copy()
-
-    def of_plant(self, moved: OptimalControl) -> Array:
-        """(count, ·): the parameters of a plant that are the problem's, as they are at the first node."""
-        assert self.engine is not None
-        here, nodes = self.engine.ps[:, 0], np.zeros((self.size, moved.layout.p))
-        places = self.problem.places
-        for name, at in moved.places.items():
-            nodes[:, at] = here[:, places[name]]
-        return nodes
-
-    def _parameters(self, t: float) -> Array:
-        p = self.problem
-        P = p.parameters_at(t, (self.size,), **self._given(t))
-        if p.multipliers:
-            at = p.layout.p - 1 - p.multipliers
-            P[..., at:] = self.multipliers if self.multipliers is not None else 0.0
-        return P
-
-    def _given(self, t: float) -> dict[str, ArrayLike]:
-        """The parameters that are not the problem's own: those of the runs, and the targets at nodes from t on."""
-        given, p = dict(self.given), self.problem
-        if self.owner.targets is not None:
-            found = self.owner.targets(np.asarray(t + p.dt * np.arange(p.N + 1), float))
-            if not isinstance(found, Mapping):
-                raise InputError(f"targets(t) must give parameters by name; it gives {type(found).__name__}")
-            given |= found
-        return given
-
-    def _fresh(self, engine: Engine, t: float, x: Array) -> None:
-        """The first plan, from what holds the system, iterated until it is as good as a plan gets."""
-        p = self.problem
-        if p.multipliers:
-            found = solve(p, x, t0=t, iterations=FRESH, parameters=self._given(t))
-            engine.xs[:], engine.us[:] = found.x, found.u
-            self.multipliers = np.concatenate((found.multipliers, np.full((*found.multipliers.shape[:2], 1), 1e3)), -1)
-            engine.ps[:] = self._parameters(t)
-        else:
-            engine.ps[:] = self._parameters(t)
-            engine.us[:] = balance(p, x)[:, None]
-            engine.xs[:, 0] = x
-            for k in range(p.N):
-                engine.xs[:, k + 1] = p.stepper(engine.xs[:, k], engine.us[:, k], engine.ps[:, k])
-            run(engine, [Progress() for _ in range(self.size)], FRESH, 1e-4)
-        engine.settings[:, 0], engine.held[:] = 0.0, 0.0
-        if self.owner.budget is not None:
-            engine.backward(self.size)  # whose feedback may be wanted before there is another
-        self.time, self.late = t, 0
-
-    def _move_on(self, engine: Engine, t: float) -> None:
-        """The plan moved by the whole nodes that have passed; what is new repeats the last input."""
-        p = self.problem
-        assert self.time is not None
-        nodes = int((t - self.time) / p.dt + EARLY)
-        passed = min(nodes, p.N)
-        if passed:
-            xs, us, left = engine.xs, engine.us, p.N - passed
-            xs[:, : left + 1] = xs[:, passed:].copy()
-            us[:, :left] = us[:, passed:].copy()
-            if self.owner.budget is not None:
-                engine.plan[:, :left] = engine.plan[:, passed:].copy()
-            for k in range(left, p.N):
-                us[:, k] = us[:, k - 1]
-                xs[:, k + 1] = p.stepper(xs[:, k], us[:, k], engine.ps[:, k])
-            self.time += nodes * p.dt
-            self._multipliers_on(engine, passed)
-        if self.owner.targets is not None:
-            engine.ps[:] = self._parameters(t)
-        else:
-            engine.ps[..., 0] += t - engine.ps[0, 0, 0]
-
-    def _multipliers_on(self, engine: Engine, passed: int) -> None:
-        """Multipliers of inequalities belong to times: those that are past are gone, and what is new has none."""
-        own, first = self.multipliers, self.problem.counts[0]
-        if own is None or not first:
-            return
-        own[:, :-passed, :first] = own[:, passed:, :first].copy()
-        own[:, -passed:, :first] = 0.0
-        at = self.problem.layout.p - 1 - self.problem.multipliers
-        engine.ps[..., at:] = own
-
-    def _iterate(self, engine: Engine, x: Array) -> None:
-        """One iteration about the plan, the forward pass from where the system is."""
-        size = self.size
-        engine.backward(size)
-        before = engine.info[:size, 4].tolist()
-        engine.xs[:, 0] = x
-        if size == 1:
-            self._best(engine, 0, engine.forward_all(0), before[0])
-            return
-        costs = engine.forward(list(range(size)))
-        good = [_fine(cost, old) for cost, old in zip(costs, before, strict=True)]
-        rows = [k for k in range(size) if good[k]]
-        if rows:
-            engine.take(rows, engine.full, rows)
-        for k in range(size):
-            if not good[k]:
-                self._best(engine, k, engine.forward_all(k), before[k])
-
-    def _best(self, engine: Engine, k: int, costs: list[float], before: float) -> None:
-        """The whole step where it is fine, else the cheapest length; where none is finite, what holds the system."""
-        if _fine(costs[0], before):
-            lane = 0
-        else:
-            finite = [j for j in range(len(ALPHA)) if isfinite(costs[j])]
-            if not finite:
-                engine.us[k] = balance(self.problem, engine.xs[k, 0])
-                engine.xs[k, 1:] = engine.xs[k, 0]
-                if self.problem.lean:
-                    engine.xs[k, 1:, self.problem.flow.nq :] = 0.0
-                return
-            lane = min(finite, key=lambda j: costs[j])
-        engine.take([k], engine.lanes, [lane])
-
-    def _feedback(self, engine: Engine, x: Array) -> Array:
-        p = self.problem
-        K = engine.plan[:, 0, : p.m * p.layout.X].reshape(self.size, p.m, p.layout.X)[..., : p.n]
-        u = engine.us[:, 0] + (K @ (x - engine.xs[:, 0])[..., None])[..., 0]
-        return np.asarray(np.clip(u, *p.bounds))
-
-
-def _fine(cost: float, before: float) -> bool:
-    return isfinite(cost) and cost <= WORSE * abs(before) + 1e-9

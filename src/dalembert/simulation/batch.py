@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -246,7 +246,8 @@ def read_request(
     plant = read_system(system, {**words, **words_for_names(system, names, payload)}, {"energies": True})
     step = read_seconds("dt", dt)
     steps = _whole_steps(read_seconds("duration", duration), step)
-    sampling = eyes.sampling(law, False, step, False)
+    asked = law is not None and law.asked
+    sampling = eyes.sampling(law, asked, step, False)
     noise = eyes.deviations(law, plant, sampling.period)
     loop, motion = _close(plant, law, reference, given, added, wanted, torque_limits, eyes, sampling)
     flow = loop.flow
@@ -260,7 +261,7 @@ def read_request(
     own_seed = _read_seed(seed, eyes, (q0, qd0, x0, *inputs.values()))
     rows = [name for name in loop.inputs if _is_row(inputs.get(name))]
     moving = loop.followed if motion is not None and not any(name in inputs for name in loop.followed) else ()
-    wiring = wire(flow, METHODS[method].nodes, rows, moving, sampling.period is not None)
+    wiring = wire(flow, METHODS[method].nodes, rows, moving, sampling.period is not None and not asked)
     arrays: dict[str, Array] = {}
     columns = _initial(loop, _starts(plant, q0, qd0, x0, number, own_seed), arrays)
     usual = law.parameters if law is not None else {}
@@ -271,7 +272,7 @@ def read_request(
     kept, how = _kept(loop, keep)
     every_name = (*flow.states, *flow.outputs)
     plan = Plan(
-        compile_loop(flow, method, wiring),
+        compile_loop(flow, method, wiring, asked=asked),
         tuple(columns),
         tuple(of_p),
         tuple(flow.states.index(name) for name in loop.errors),
@@ -285,6 +286,8 @@ def read_request(
         how,
         tuple(sorted(every_name.index(name) for name in kept)),
         _begin_kernel(loop, wiring) if loop.begins else None,
+        partial(loop.asks, wiring) if asked else None,
+        sampling.hold,
     )
     sizes = (plant.positions, plant.nv)
     return BatchRequest(plan, total, arrays, flow.states, flow.outputs, *sizes, dict(loop.measures))

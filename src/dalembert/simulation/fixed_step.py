@@ -24,6 +24,8 @@ PIECE = 300_000_000  # operations in one call of the loop, a fifth of a second: 
 MOST_STEPS = 10**12  # of a run: a week and a half at a microsecond each
 HALVINGS = 7  # of a step, at most, until half of it gives the same
 WHOLE = 1e-9  # of a step: times that differ by less are the same
+Ask = Callable[[float, Array, Array, Array], Array]  # (t, x, u, p) → x after a sample, of all runs
+Asks = Callable[[Wiring, int], Ask]  # begins so many runs
 R = TypeVar("R")
 
 
@@ -54,6 +56,7 @@ def integrate(
     t0: float = 0.0,
     parameters: Mapping[str, ArrayLike] | None = None,
     iterations: int | None = None,
+    asks: Asks | None = None,
 ) -> Integration:
     """`steps` steps of length dt [s] from x0 (..., n) at t0, by a method of `steps.METHODS`.
 
@@ -62,18 +65,20 @@ def integrate(
     differ between runs, (...) each; u then holds the others. Leading dimensions broadcast.
     Kept are the states before steps 0, every, 2 every, … and the last one: memory is needed for these only. y of a
     kept state is observed with the input of the step that begins there (that ends there, for the last).
-    `iterations`: evaluations per step of an implicit method. A run gives the same bits alone and in any batch."""
+    `iterations`: evaluations per step of an implicit method. `asks`: takes the samples of the flow (`ClosedLoop.asks`).
+    A run gives the same bits alone and in any batch."""
     check_flow(flow)
     check_method(flow, method, iterations)
     dt, t0 = read_seconds("dt", dt), 0.0 if t0 == 0.0 else number("t0", t0, "s")
     steps, every = count("steps", steps), count("every", every, 1)
-    wiring, rollout = _compile_inputs(flow, method, tuple(parameters or ()), iterations)
+    wiring, rollout = _compile_inputs(flow, method, tuple(parameters or ()), iterations, asks is not None)
     x, free = _read_rows("x0", x0, flow.states, f"the states of {flow.name!r}"), wiring.rows
     if flow.check is not None:
         flow.check(x)
     inputs, end = _inputs(flow, free, u, steps), None
-    if flow.sample is not None:
-        inputs = _with_flags(inputs, wiring, steps, dt, whole_ratio("sample_time", flow.period or dt, "dt", dt))
+    hold = 1 if flow.sample is None else whole_ratio("sample_time", flow.period or dt, "dt", dt)
+    if wiring.flagged:
+        inputs = _with_flags(inputs, wiring, steps, dt, hold)
         end = inputs[..., -1:, :] * np.append(np.ones(len(free)), 0.0)  # no sample is due there
     p = _parameters(parameters or {})
     try:
@@ -87,7 +92,12 @@ def integrate(
         x = np.concatenate((x, np.zeros((*x.shape[:-1], 1))), -1)
     X = np.empty((*batch, kept + 1, n + judged))
     Y = np.empty((*batch, kept + 1, len(flow.outputs)))
-    diverged = fill(rollout, x, inputs, p, steps, dt, t0, every, X, Y, end)
+    if asks is not None and len(batch) != 1:
+        raise InputError(f"runs that are asked are given as rows, (B, …); here {batch}")
+    ask = None if asks is None else asks(wiring, batch[0])
+    diverged = fill(
+        rollout, np.broadcast_to(x, (*batch, x.shape[-1])), inputs, p, steps, dt, t0, every, X, Y, end, ask, hold
+    )
     lost = X[..., -1, -1] if judged else np.zeros(batch)
     t = t0 + dt * np.append(np.arange(kept) * every, steps)
     return Integration(t, X[..., :n], Y, diverged, np.array(lost))
@@ -105,9 +115,12 @@ def fill(
     X: Array,
     Y: Array,
     u_end: Array | None = None,
+    ask: Ask | None = None,
+    hold: int = 1,
 ) -> NDArray[np.int64]:
     """Fill X and Y, in pieces short enough to be interrupted between; the steps that diverged. `u_end` (..., 1, m): the
-    inputs with which the end is observed, if not those of the last step."""
+    inputs with which the end is observed, if not those of the last step. `ask`: takes the samples, every `hold` steps,
+    where the loop does not: (t, x, u, p) → x."""
     batch = X.shape[:-2]
     work = max(rollout.operations, 1) * max(math.prod(batch), 1)
     piece = max(PIECE // work, 1)
@@ -120,9 +133,14 @@ def fill(
     with np.errstate(all="ignore"):  # what is not finite is told by `diverged_at`
         while first < max(steps, 1):
             many = min(piece, steps - first) if piece >= every else min(piece, steps - first, every - first % every)
+            if ask is not None:  # to the next sample, and from a kept row on by whole rows
+                many = min(many, hold - first % hold)
+                many = min(many, every - first % every) if first % every else many - max(many - every, 0) % every
             rows = slice(first // every, -(-(first + many) // every))
             kept = (X[..., rows, :], Y[..., rows, :]) if first % every == 0 else between
             part = u[..., first : first + many, :] if varying else u
+            if ask is not None and first % hold == 0 and steps:
+                x = ask(t0 + first * dt, x, part[..., 0, :], p)
             rollout(x, part, p, many, dt, t0, min(every, max(many, 1)), first, (*kept, last_x, last_y, mark))
             found = np.where((found < 0) & (mark >= 0), mark.astype(np.int64), found)
             x = last_x.copy()
@@ -148,14 +166,16 @@ def refine(run: Callable[[int], R], agree: Callable[[R, R], NDArray[np.bool_]]) 
 
 # ------------------------------------------------------------------------------------------------------ the loop
 @lru_cache(maxsize=LOOPS)
-def _compile_inputs(flow: Flow, method: str, held: tuple[str, ...], iterations: int | None) -> tuple[Wiring, Rollout]:
+def _compile_inputs(
+    flow: Flow, method: str, held: tuple[str, ...], iterations: int | None, asked: bool = False
+) -> tuple[Wiring, Rollout]:
     """The loop of a flow whose inputs are those of a run, if they are among the `held`, or else of a step."""
     for name in held:
         if name not in flow.inputs:
             raise unknown(f"input of {flow.name!r}", name, flow.inputs)
     rows = tuple(name for name in flow.inputs if name not in held)
-    wiring = Wiring(held, rows, flagged=flow.sample is not None)
-    return wiring, compile_loop(flow, method, wiring, iterations)
+    wiring = Wiring(held, rows, flagged=flow.sample is not None and not asked)
+    return wiring, compile_loop(flow, method, wiring, iterations, asked)
 
 
 @lru_cache(maxsize=LOOPS)

@@ -115,6 +115,7 @@ def rollout_gradient(
         *(system, controller, (q0, qd0, x0), duration, dt, method, reference, given, disturbances, payload, friction),
         *(sensors, torque_limits, Measures(tuple(rows), error), None, "final", number, seed),
     )
+    _check_traced(asked)
     places = {name: _find_column(asked.plan, name) for name in names}
     weigh = _LossOfStates(asked, loss) if isinstance(loss, Loss) else _LossOfMeasures(asked, rows)
     moving = any(name in (c.name for c in asked.plan.moving) for name in places.values())
@@ -126,6 +127,11 @@ def rollout_gradient(
     found = {name: np.concatenate([part.by_name[place] for part in parts]) for name, place in places.items()}
     last = np.concatenate([part.pulled.last[:, : asked.plan.n] for part in parts])
     return Gradient(values, found, asked.states, last, np.concatenate([part.pulled.diverged for part in parts]))
+
+
+def _check_traced(asked: BatchRequest) -> None:
+    if asked.plan.asks is not None:
+        raise InputError("a law with a memory of its own has no derivative here: only laws that are traced have")
 
 
 def _with_own(system: object, parameters: Mapping[str, Value] | None, names: Sequence[str]) -> dict[str, Value]:
@@ -567,6 +573,7 @@ def rollout_function(
         *(system, controller, start, duration, dt, method, reference, given, None, payload, friction, None),
         *(torque_limits, Measures(), every, "all", 1, None),
     )
+    _check_traced(asked)
     first = asked.plan.initial[0]
     free = set(moving) | set(held)
     plan = replace(

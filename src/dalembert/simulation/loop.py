@@ -27,6 +27,8 @@ from dalembert.flow import LOSS, SUPPLY, Array, Flow, Scalar, Scalars
 from dalembert.law import Law, check_distinct, check_law, followed_orders
 from dalembert.reference import Reference, read_reference
 from dalembert.scalar import clip, where
+from dalembert.simulation.feed import Wiring
+from dalembert.simulation.fixed_step import Ask
 from dalembert.simulation.limits import TorqueLimits, read_torque_limits
 from dalembert.simulation.measures import Measure, read_errors
 
@@ -229,6 +231,42 @@ class ClosedLoop:
         queue = [*self._act(given), *waiting]
         last = len(queue) - self.held
         return [*x, *self._advance(given, z), *queue[last:], *queue[:last], *books, *measures]
+
+    def asks(self, wiring: Wiring, count: int) -> Ask:
+        """What takes the samples of so many runs at once, of a law with a memory: (t, X, u, p) → X, a run per row; u
+        and p are the blocks of the wiring."""
+        law, n = self.law, self.ends[-1]
+        assert law is not None and law.memory is not None and not law.states
+        tell, read = law.memory(count), wiring.reader(self.flow)
+
+        def sense(t: Scalar, X: Scalars, u: Scalars, p: Scalars) -> list[Scalar]:
+            U = read(t, u, p)
+            return [*self.measure(t, X, U), *self._reference(t, U), *self._pick(U, self.gains)]
+
+        a, b, c = np.cumsum((len(law.measures), len(law.follows), len(self.gains))).tolist()
+        sizes = {"t": (), "X": (n,), "u": (wiring.size,), "p": (len(wiring.held),)}
+        sizes = {name: shape for name, shape in sizes.items() if shape != (0,)}
+
+        def of_given(*given: Scalars) -> list[Scalar]:
+            known = {"u": (), "p": (), **dict(zip(sizes, given, strict=True))}
+            return sense(known["t"], known["X"], known["u"], known["p"])  # type: ignore[arg-type]
+
+        see = compile_function(
+            of_given, list(sizes.values()), [(c,)], f"sensors of {self.flow_name}", arguments=tuple(sizes)
+        )
+        begin, end = self.ends[1], self.ends[3]  # what is held, and what is on its way
+
+        def ask(t: float, X: Array, u: Array, p: Array) -> Array:
+            given = {"t": t, "X": X[:, :n], "u": u, "p": p}
+            with np.errstate(all="ignore"):  # runs that diverged are told at the end
+                seen = np.broadcast_to(np.asarray(see(*(given[name] for name in sizes))), (count, c))
+            new = tell(t, seen[:, :a], seen[:, a:b], seen[:, b:])
+            queue, moved = np.concatenate((new, X[:, begin + self.held : end]), -1), X.copy()
+            last = queue.shape[1] - self.held
+            moved[:, begin:end] = np.concatenate((queue[:, last:], queue[:, :last]), -1)
+            return moved
+
+        return ask
 
     def _advance(self, given: Given, z: Scalars) -> list[Scalar]:
         assert self.law is not None and self.sample is not None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
@@ -17,9 +18,10 @@ from numpy.typing import NDArray
 
 from dalembert.compile import Kernel
 from dalembert.compile.rollout import Rollout
+from dalembert.errors import InputError
 from dalembert.flow import Array
 from dalembert.simulation.draws import Distribution, Noise
-from dalembert.simulation.fixed_step import fill
+from dalembert.simulation.fixed_step import Ask, fill
 from dalembert.simulation.results import Tree
 
 
@@ -40,7 +42,8 @@ class Plan:
     `started`: the states whose first values follow in p. `judged`: the method leaves a residual beside the state.
     `rows`: whether states are kept at all times, as they are ("all"), as moments ("statistics"), or only the last
     ("final"); of x and y together the `columns`. `begin`: (x, p, u) at t = 0 → x, where a law starts its own states by
-    what it measures, or measures count from the start."""
+    what it measures, or measures count from the start. `asks`: takes the samples of so many rollouts, every `hold`
+    steps, of a law with a memory: such a plan stays in this process."""
 
     loop: Rollout
     initial: tuple[Column, ...]
@@ -56,6 +59,8 @@ class Plan:
     rows: str
     columns: tuple[int, ...]
     begin: Kernel | None = None
+    asks: Callable[[int], Ask] | None = None
+    hold: int = 1
 
     @property
     def n(self) -> int:
@@ -117,7 +122,8 @@ class Plan:
             x0 = np.concatenate((x0, np.zeros((count, 1))), -1)
         X = np.empty((count, self.kept, x0.shape[-1]))
         Y = np.empty((count, self.kept, self.loop.size["y"]))
-        diverged = fill(self.loop, x0, u, p, self.steps, self.dt, 0.0, self.every, X, Y, u_end)
+        ask = None if self.asks is None else self.asks(count)
+        diverged = fill(self.loop, x0, u, p, self.steps, self.dt, 0.0, self.every, X, Y, u_end, ask, self.hold)
         residual = X[:, -1, -1].copy() if self.judged else np.zeros(count)
         last = np.concatenate((X[:, -1, : self.n], Y[:, -1]), -1)
         rows, tree = None, None
@@ -170,6 +176,10 @@ class Packed:
 
     @staticmethod
     def of(plan: Plan) -> Packed:
+        if plan.asks is not None:
+            raise InputError(
+                "a law with a memory of its own is asked in this process: leave out scheduler=, and give threads="
+            )
         loop, digest = _packed(Same(plan.loop))
         rest = pickle.dumps([getattr(plan, name) for name in _REST], protocol=5)
         return Packed(loop, rest, hashlib.sha256(digest + rest).hexdigest())
@@ -183,7 +193,7 @@ class Packed:
         return _plans[self.digest]
 
 
-_REST = tuple(f.name for f in fields(Plan) if f.name != "loop")
+_REST = tuple(f.name for f in fields(Plan) if f.name not in ("loop", "asks"))
 _plans: dict[str, Plan] = {}  # of this process, the last few
 
 

@@ -348,6 +348,8 @@ def _assemble(loop: ClosedLoop, motion: Reference | None, record: Record, method
             f"; torque limits clipped the command in {cut} of {len(t)} rows, which the states of {loop.law.name!r} are "
             "not told: integrals wind up, observers are misled"
         )
+    told = loop.law.report() if loop.law is not None and loop.law.report is not None else ""
+    message += f"; {told}" * bool(told)
     passed = _passed(plant, t, columns, groups, record)
     if passed and not record.message:
         rest = f"; and {len(passed) - SAID} more" if len(passed) > SAID else ""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dalembert.robot import Robot
 
 CONTROLLERS = registry.offered("joints")
-TUNED = tuple(name for name, entry in CONTROLLERS.items() if entry.settings)
+TUNED = tuple(name for name, entry in registry.offered("joints", compiled=True).items() if entry.settings)
 USUAL = "pd-gravity,feedforward-pd,computed-torque"
 SCENARIOS = ("exact", "wrong-start", "payload", "masses", "friction", "noise")
 VERDICTS = {"holds": "✓", "fails": "✗", "cannot be checked": "?"}

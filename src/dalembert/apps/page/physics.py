@@ -135,7 +135,7 @@ def _loops(
 
 
 def _choose(robot: Robot, names: Sequence[str] | None) -> dict[str, Entry | None]:
-    known = {NONE if entry is None else entry.name: entry for entry in choices(robot).values()}
+    known = {NONE if entry is None else entry.name: entry for entry in choices(robot, compiled=True).values()}
     return known if names is None else {choose("controller", name, known): known[name] for name in names}
 
 

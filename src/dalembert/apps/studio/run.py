@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 NONE, FIRST = "none", "PD + gravity"  # no controller at all; the one to begin with
+HELD = "_held"  # of the command of a law that is asked
 STEP = 1e-3  # [s], of Runge–Kutta's fourth order
 PIECE = 8  # steps for which a pull is taken as it was at their start
 PATIENCE = 0.1  # [s]: a beat that comes later than this is not made up for
@@ -49,10 +50,10 @@ MOST_LINES = 7
 MOTIONS = ("set point", "sines")
 
 
-def choices(robot: Robot) -> dict[str, Entry | None]:
-    """The controllers to choose from for a robot, by title. For a closed chain these are laws whose torques are right
-    although the tree believes its joints free."""
-    found = {e.title: e for e in offered().values() if e.chains or not robot.loops}
+def choices(robot: Robot, compiled: bool = False) -> dict[str, Entry | None]:
+    """The controllers to choose from for a robot, by title; only those that can be `compiled`, if it is said. For a
+    closed chain these are laws whose torques are right although the tree believes its joints free."""
+    found = {e.title: e for e in offered(compiled=compiled).values() if e.chains or not robot.loops}
     return {FIRST: found.pop(FIRST), **found, NONE: None}
 
 
@@ -76,6 +77,16 @@ def wanted_at(controller: Controller | None, robot: Robot, q: Array, frame: str)
     if not isinstance(controller, TaskController):
         return q
     return np.asarray(robot.fk(q, frame))[["xyz".index(name) for name in controller.task.names], 3]
+
+
+def hold_law(law: Law) -> Law:
+    """What applies the command of a law that is asked: its outputs as parameters, "<output>_held"."""
+    held = {f"{name}{HELD}": 0.0 for name in law.outputs}
+
+    def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+        return list(p[len(law.parameters) :])
+
+    return Law(law.name, law.measures, law.follows, law.outputs, act, parameters={**law.parameters, **held})
 
 
 class Live:
@@ -116,7 +127,9 @@ class Live:
         effort = robot.limits.effort
         clip = np.where(np.isfinite(effort), effort, 1e12) if limited else None
         self.law = law
-        self.loop = close_loop(flow, law, disturbed=law.outputs, torque_limits=clip)
+        self.held: dict[str, float] = {}
+        loop = hold_law(law) if law.asked else law
+        self.loop = close_loop(flow, loop, disturbed=law.outputs, torque_limits=clip)
         self.x = add_law_states(law, np.concatenate([q, np.zeros(robot.n)]), flow.states)
         self.t = 0.0
         self.wanted = wanted_at(self.controller, robot, q, frame)
@@ -155,7 +168,15 @@ class Live:
             self._piece(steps, None if pull is None else pull.torque(self.robot, self.q))
             left -= steps
 
+    def _ask(self) -> None:
+        """The command of a law that is asked, until the next piece."""
+        if self.law.asked:
+            x, r = self.x[: 2 * self.robot.n].tolist(), self._reference(np.array([self.t])).reshape(-1).tolist()
+            u = self.law.act(self.t, x, r, (), list(self.gains.values()))
+            self.held = {f"{name}{HELD}": float(value) for name, value in zip(self.law.outputs, u, strict=True)}
+
     def _piece(self, steps: int, tau: Array | None) -> None:
+        self._ask()
         found = integrate(self.loop, self.x, STEP, steps, self._inputs(steps, tau), t0=self.t, every=steps)
         if (found.diverged_at >= 0).any():
             why = f"the loop is unstable, or too fast for steps of {STEP:g} s"
@@ -167,7 +188,7 @@ class Live:
     def _inputs(self, steps: int, tau: Array | None) -> Array:
         """u of each step: (steps, inputs)."""
         u = np.zeros((steps, len(self.loop.inputs)))
-        for name, value in self.gains.items():
+        for name, value in (self.gains | self.held).items():
             u[:, self._place[name]] = value
         for name, value in zip(PAYLOAD, (self.payload.mass, *self.payload.com), strict=True):
             if name in self._place:
@@ -204,6 +225,7 @@ class Live:
 
     def _now(self) -> tuple[Array, Array]:
         """The state and what is observed of it."""
+        self._ask()
         still = integrate(self.loop, self.x, STEP, 1, self._inputs(1, None), t0=self.t)
         return self.x, still.y[0]
 

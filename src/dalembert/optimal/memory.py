@@ -1,0 +1,218 @@
+"""The memory of predictive control: the plans of some runs, moved on and made better at each sample.
+
+What `optimal.c_export` writes as C for one run is this, for as many as there are lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dalembert.errors import InputError
+from dalembert.flow import Array
+from dalembert.optimal.problem import OptimalControl
+from dalembert.optimal.result import balance, solve
+from dalembert.optimal.solver import ALPHA, Engine, Progress, run
+
+if TYPE_CHECKING:
+    from dalembert.optimal.predictive import PredictiveControl
+
+WORSE = 2.0  # times the cost of the plan: a whole step that costs more is compared with shorter ones
+EARLY = 1e-6  # of a node or a sample, by which it may be early
+FRESH = 100  # iterations, at most, before the first sample
+
+
+class Memory:
+    """The plans of some runs, and when they were made."""
+
+    def __init__(self, owner: PredictiveControl, size: int, parameters: Mapping[str, ArrayLike] | None = None) -> None:
+        self.owner, self.problem, self.size, self.given = owner, owner.problem, size, dict(parameters or {})
+        self.time: float | None = None  # of the first node of the plan
+        self.begun = self.last = 0.0  # when the run began, and when it was planned last
+        self.now = np.zeros((size, owner.problem.m))  # the input that was found last
+        self.samples = self.late = self.over = self.lost = 0
+        self.wanted: Array | None = None  # the motion that is followed, as it is at this sample
+        self.chosen: Array | None = None  # parameters that the law was given last
+        self.seen = np.zeros((size, owner.problem.n))
+        self.engine: Engine | None = None
+        self.multipliers: Array | None = None
+
+    def ask(self, t: float, x: Array, r: Array | None = None, p: Array | None = None) -> Array:
+        """u (count, m) for the states x (count, n), what is wanted r (count, 3 nq) and parameters p (count, ·)."""
+        begun = perf_counter()
+        finite = np.isfinite(x).all(1, keepdims=True)  # a run that diverged must not cost the others time
+        x = self.seen = np.where(finite, x, self.seen)
+        self.wanted = r if self.owner.follows is not None else None
+        other = p is not None and p.size > 0 and not (self.chosen is not None and np.array_equal(p, self.chosen))
+        self.chosen = p.copy() if other and p is not None else self.chosen
+        engine = self.engine
+        if engine is None:
+            engine = self.engine = Engine(self.problem, self.size)
+        with np.errstate(all="ignore"):
+            if self.time is None or t < self.last or t == self.begun:
+                self._fresh(engine, t, x)
+                self.begun = t
+                self.now = engine.us[:, 0].copy()
+            elif self.owner.rate is None or t - self.last > (1.0 - EARLY) * self.owner.sample_time:
+                self.now = self._plan(engine, t, x, begun, other)
+                self.samples += 1
+                self.over += self.owner.budget is not None and perf_counter() - begun > self.owner.budget
+            else:
+                return self.now.copy()
+            self.last = t
+            return self.now.copy()
+
+    def _plan(self, engine: Engine, t: float, x: Array, begun: float, other: bool) -> Array:
+        self._move_on(engine, t, other)
+        for k in range(self.owner.iterations):
+            if self.owner.budget is not None and perf_counter() - begun > self.owner.budget:
+                self.late += 1
+                if k == 0:
+                    return self._feedback(engine, x)
+                break
+            self._iterate(engine, x)
+        return engine.us[:, 0].copy()
+
+    def of_plant(self, moved: OptimalControl) -> Array:
+        """(count, ·): the parameters of a plant that are the problem's, as they are at the first node."""
+        assert self.engine is not None
+        here, nodes = self.engine.ps[:, 0], np.zeros((self.size, moved.layout.p))
+        places = self.problem.places
+        for name, at in moved.places.items():
+            nodes[:, at] = here[:, places[name]]
+        return nodes
+
+    def _parameters(self, t: float) -> Array:
+        p = self.problem
+        P = p.parameters_at(t, (self.size,), **self._given(t))
+        if p.multipliers:
+            at = p.layout.p - 1 - p.multipliers
+            P[..., at:] = self.multipliers if self.multipliers is not None else 0.0
+        return P
+
+    def _given(self, t: float) -> dict[str, ArrayLike]:
+        """The parameters that are not the problem's own: those of the runs, and the targets at nodes from t on."""
+        given, p = dict(self.given), self.problem
+        if self.chosen is not None:
+            given |= self.owner.read_parameters(self.chosen)
+        if self.owner.follows is not None:
+            given[self.owner.follows] = self._ahead()
+        if self.owner.targets is not None:
+            found = self.owner.targets(np.asarray(t + p.dt * np.arange(p.N + 1), float))
+            if not isinstance(found, Mapping):
+                raise InputError(f"targets(t) must give parameters by name; it gives {type(found).__name__}")
+            given |= found
+        return given
+
+    def _ahead(self) -> Array:
+        """(count, N + 1, ·): what is followed at the nodes, its acceleration held; as much of (x, ẋ, ẍ) as the
+        parameter has."""
+        p, r = self.problem, self.wanted
+        assert r is not None and self.owner.follows is not None
+        x, v, a = np.split(r[:, None], 3, -1)
+        s = p.dt * np.arange(p.N + 1)[:, None]
+        rows = np.concatenate((x + s * v + 0.5 * s * s * a, v + s * a, a + 0.0 * s), -1)
+        core = p.values[self.owner.follows].shape
+        return rows[..., : core[1]].reshape(self.size, *core)
+
+    def _fresh(self, engine: Engine, t: float, x: Array) -> None:
+        """The first plan, from what holds the system, iterated until it is as good as a plan gets."""
+        p = self.problem
+        if p.multipliers:
+            found = solve(p, x, t0=t, iterations=FRESH, parameters=self._given(t))
+            engine.xs[:], engine.us[:] = found.x, found.u
+            self.multipliers = np.concatenate((found.multipliers, np.full((*found.multipliers.shape[:2], 1), 1e3)), -1)
+            engine.ps[:] = self._parameters(t)
+        else:
+            engine.ps[:] = self._parameters(t)
+            engine.us[:] = balance(p, x)[:, None]
+            engine.xs[:, 0] = x
+            for k in range(p.N):
+                engine.xs[:, k + 1] = p.stepper(engine.xs[:, k], engine.us[:, k], engine.ps[:, k])
+            run(engine, [Progress() for _ in range(self.size)], FRESH, 1e-4)
+        engine.settings[:, 0], engine.held[:] = 0.0, 0.0
+        if self.owner.budget is not None:
+            engine.backward(self.size)  # whose feedback may be wanted before there is another
+        self.time, self.samples, self.late, self.over, self.lost = t, 0, 0, 0, 0
+
+    def _move_on(self, engine: Engine, t: float, other: bool) -> None:
+        """The plan moved by the whole nodes that have passed; what is new repeats the last input. `other`: the law was
+        given other parameters."""
+        p = self.problem
+        assert self.time is not None
+        nodes = int((t - self.time) / p.dt + EARLY)
+        passed = min(nodes, p.N)
+        if passed:
+            xs, us, left = engine.xs, engine.us, p.N - passed
+            xs[:, : left + 1] = xs[:, passed:].copy()
+            us[:, :left] = us[:, passed:].copy()
+            if self.owner.budget is not None:
+                engine.plan[:, :left] = engine.plan[:, passed:].copy()
+            for k in range(left, p.N):
+                us[:, k] = us[:, k - 1]
+                xs[:, k + 1] = p.stepper(xs[:, k], us[:, k], engine.ps[:, k])
+            self.time += nodes * p.dt
+            self._multipliers_on(engine, passed)
+        if self.owner.targets is not None or self.owner.follows is not None or other:
+            engine.ps[:] = self._parameters(t)
+        else:
+            engine.ps[..., 0] += t - engine.ps[0, 0, 0]
+
+    def _multipliers_on(self, engine: Engine, passed: int) -> None:
+        """Multipliers of inequalities belong to times: those that are past are gone, and what is new has none."""
+        own, first = self.multipliers, self.problem.counts[0]
+        if own is None or not first:
+            return
+        own[:, :-passed, :first] = own[:, passed:, :first].copy()
+        own[:, -passed:, :first] = 0.0
+        at = self.problem.layout.p - 1 - self.problem.multipliers
+        engine.ps[..., at:] = own
+
+    def _iterate(self, engine: Engine, x: Array) -> None:
+        """One iteration about the plan, the forward pass from where the system is."""
+        size = self.size
+        engine.backward(size)
+        before = engine.info[:size, 4].tolist()
+        engine.xs[:, 0] = x
+        if size == 1:
+            self._best(engine, 0, engine.forward_all(0), before[0])
+            return
+        costs = engine.forward(list(range(size)))
+        good = [_fine(cost, old) for cost, old in zip(costs, before, strict=True)]
+        rows = [k for k in range(size) if good[k]]
+        if rows:
+            engine.take(rows, engine.full, rows)
+        for k in range(size):
+            if not good[k]:
+                self._best(engine, k, engine.forward_all(k), before[k])
+
+    def _best(self, engine: Engine, k: int, costs: list[float], before: float) -> None:
+        """The whole step where it is fine, else the cheapest length; where none is finite, what holds the system."""
+        if _fine(costs[0], before):
+            lane = 0
+        else:
+            finite = [j for j in range(len(ALPHA)) if isfinite(costs[j])]
+            if not finite:
+                self.lost += 1
+                engine.us[k] = balance(self.problem, engine.xs[k, 0])
+                engine.xs[k, 1:] = engine.xs[k, 0]
+                if self.problem.lean:
+                    engine.xs[k, 1:, self.problem.flow.nq :] = 0.0
+                return
+            lane = min(finite, key=lambda j: costs[j])
+        engine.take([k], engine.lanes, [lane])
+
+    def _feedback(self, engine: Engine, x: Array) -> Array:
+        p = self.problem
+        K = engine.plan[:, 0, : p.m * p.layout.X].reshape(self.size, p.m, p.layout.X)[..., : p.n]
+        u = engine.us[:, 0] + (K @ (x - engine.xs[:, 0])[..., None])[..., 0]
+        return np.asarray(np.clip(u, *p.bounds))
+
+
+def _fine(cost: float, before: float) -> bool:
+    return isfinite(cost) and cost <= WORSE * abs(before) + 1e-9
