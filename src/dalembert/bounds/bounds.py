@@ -26,7 +26,7 @@ from dalembert.bounds.functions import Joints, entries
 from dalembert.bounds.quantities import QUANTITIES, Quantity
 from dalembert.bounds.result import Bound, Bounds
 from dalembert.bounds.taylor import Family, family
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.model import Model
 from dalembert.model.lean import lean
 from dalembert.system import Jointed
@@ -104,8 +104,7 @@ def _chosen(names: Sequence[str] | None) -> list[Quantity]:
     if not isinstance(names, Sequence):
         raise InputError(f"quantities must be a list of names of bounds, got {names!r}")
     for name in names:
-        if name not in known:
-            raise unknown("bound", name, list(known))
+        choose("bound", name, known)
     return [known[x] for x in names]
 
 

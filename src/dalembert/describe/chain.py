@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from dalembert.describe.description import Description, Inertial, Joint, Link, Origin, Shape
-from dalembert.errors import DescriptionError, unknown
+from dalembert.errors import DescriptionError, choose
 from dalembert.spatial import rotation
 from dalembert.spatial.inertia import Inertia
 from dalembert.spatial.pose import IDENTITY_POSE, Pose
@@ -153,8 +153,7 @@ def tip_name(description: Description, tip: str | None = None) -> str:
     names = [link.name for link in description.links]
     chosen = tip if tip is not None else description.tip
     if chosen is not None:
-        if chosen not in names:
-            raise unknown("link", chosen, names)
+        choose("link", chosen, names)
         return chosen
     parents = {joint.parent for joint in description.joints}
     leaves = [name for name in names if name not in parents]

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import number, three
 from dalembert.describe.description import Box, Capsule, Cylinder, Geometry, Inertial, Mesh, Origin, Sphere
 from dalembert.describe.mesh import closed_mesh, hull
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.spatial import Inertia, Pose
 from dalembert.spatial.inertia import second_moment
 from dalembert.spatial.vector import IDENTITY, ZERO, Matrix, Vector, dot, matadd, matscale, matvec, neg, scale
@@ -160,8 +160,7 @@ def mesh(
     """
     if (density is None) == (mass is None):
         raise InputError("give either density= or mass= of the mesh, not both or neither")
-    if rule not in MESH_RULES:
-        raise unknown("rule for the mass of a mesh", rule, MESH_RULES)
+    choose("rule for the mass of a mesh", rule, MESH_RULES)
     x, f = closed_mesh(vertices, faces, closed=rule == "exact")
     f = hull(x) if rule == "convex" else f
     # From the middle: far from the origin, sums from there would cancel badly.

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dalembert.arguments import array, count, number
 from dalembert.caching import cached_property
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.identification.fit.regressor import Base, Columns, base
 from dalembert.identification.fit.robot import identified
 from dalembert.identification.log.samples import Log
@@ -97,8 +97,7 @@ def output_error(
         raise InputError(f"output_error takes a Robot, got {type(robot).__name__}")
     names = (friction,) if isinstance(friction, str) else tuple(friction)
     for name in names:
-        if name not in FRICTION:
-            raise unknown("friction column of output errors", name, FRICTION)
+        choose("friction column of output errors", name, FRICTION)
     columns = Columns(robot, friction=names, rotor=rotor)
     return _solve(
         columns, base(columns), _Windows(columns, log, window, every, method), count("iterations", iterations, 1)

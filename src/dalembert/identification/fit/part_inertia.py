@@ -19,7 +19,7 @@ from dalembert.describe import mass as mass_of, mesh as mesh_file
 from dalembert.describe.chain import to_pose
 from dalembert.describe.description import Geometry, Inertial, Mesh, Origin
 from dalembert.describe.feasible import verdict
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.robot import Robot
 from dalembert.spatial import Inertia
 
@@ -372,9 +372,7 @@ MATERIALS: dict[str, Material] = {
 
 def material(name: str) -> Material:
     """The material of that name."""
-    if name not in MATERIALS:
-        raise unknown("material", name, MATERIALS)
-    return MATERIALS[name]
+    return MATERIALS[choose("material", name, MATERIALS)]
 
 
 # --------------------------------------------------------------------------------------------------------- CAD
@@ -439,8 +437,7 @@ def with_parts(robot: Robot, inertials: Mapping[str, Inertial]) -> Robot:
     """The same robot whose links have these inertials, by link's name."""
     links = {link.name for link in robot.description.links}
     for name, value in inertials.items():
-        if name not in links:
-            raise unknown("link", name, links)
+        choose("link", name, links)
         if not isinstance(value, Inertial):
             got = type(value).__name__
             raise InputError(f"the inertial of {name!r} is a {got}, where a dalembert.Inertial is needed")

@@ -24,7 +24,7 @@ from dalembert.algorithms import linear, regressor
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.describe.description import Drive, Joint, Origin
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
 from dalembert.identification.log.samples import Samples, find_direction
 from dalembert.robot import Robot
@@ -76,11 +76,9 @@ class Columns:
 
     def __post_init__(self) -> None:
         for name in self.friction:
-            if name not in FRICTION_COLUMNS:
-                raise unknown("friction column", name, FRICTION_COLUMNS)
+            choose("friction column", name, FRICTION_COLUMNS)
         for name, value in self.fixed.items():
-            if name not in self.all_names:
-                raise unknown("parameter", name, self.all_names)
+            choose("parameter", name, self.all_names)
             if not np.isfinite(value):
                 raise InputError(f"the fixed value of {name!r} is not finite")
         if self.coupling is not None:
@@ -276,8 +274,7 @@ class Columns:
         if other is None or isinstance(other, Robot):
             return (self if other is None else replace(self, robot=other, fixed={})).model_values()
         for name in other:
-            if name not in self.all_names:
-                raise unknown("parameter", name, self.all_names)
+            choose("parameter", name, self.all_names)
         rest = np.zeros(len(self.all_names)) if missing is None else missing
         return np.array([float(other.get(name, x)) for name, x in zip(self.all_names, rest, strict=True)])
 

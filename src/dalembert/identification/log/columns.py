@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dalembert.errors import InputError, listed, unknown
+from dalembert.errors import InputError, choose, listed, unknown
 from dalembert.identification.log.families import TIMES, ColumnFamily, Joint, find_families, tokens
 from dalembert.identification.log.samples import Table
 from dalembert.identification.log.units import UNITS
@@ -46,8 +46,7 @@ def find_columns(
         raise InputError("columns must be a dictionary, {'t': 'time', 'q': [...], 'tau': [...]}")
     given: dict[str, object] = dict(columns or {})
     for group in given:
-        if group not in CALLED:
-            raise unknown("group of columns", group, CALLED)
+        choose("group of columns", group, CALLED)
     places = {group: _choose(table, group, x, joints) for group, x in given.items() if x is not None}
     notes: list[str] = []
     hints: dict[int, str] = {}
@@ -215,8 +214,7 @@ def _choose(table: Table, group: str, wanted: object, joints: Sequence[str]) -> 
 
 def _place(table: Table, group: str, one: object) -> int:
     if isinstance(one, str):
-        if one not in table.names:
-            raise unknown(f"column of {table.source}", one, table.names)
+        choose(f"column of {table.source}", one, table.names)
         return table.names.index(one)
     try:
         k = int(one)  # type: ignore[call-overload]

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import array
 from dalembert.compile import Kernel, compile_function
 from dalembert.display import align
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose, unknown
 from dalembert.robot import Robot
 from dalembert.trust.properties import choices
 from dalembert.trust.properties.identities import Identities, Square
@@ -231,8 +231,7 @@ def matrices(trial: Trial) -> dict[str, Array]:
 
 def _choose(trial: Trial, name: str) -> Array:
     """A choice of C at the states of a trial, (N, n, n)."""
-    if name not in choices.FORMULAS:
-        raise unknown("choice of C", name, list(choices.FORMULAS))
+    choose("choice of C", name, choices.FORMULAS)
     robot, v = trial.mechanism.robot, list(trial.qd.T)
     if name == "christoffel":
         return trial.C  # the mechanism's own

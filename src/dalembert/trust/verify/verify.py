@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert import __version__
 from dalembert.arguments import count
-from dalembert.errors import DalembertError, InputError, ModelWarning, unknown
+from dalembert.errors import DalembertError, InputError, ModelWarning, choose
 from dalembert.robot import Robot
 from dalembert.symbolic.exact import snapped_description
 from dalembert.trust.verify.against import compare_with
@@ -87,8 +87,7 @@ def _check_without(without: Iterable[str]) -> tuple[str, ...]:
         raise InputError(f"without is {without!r}; it must be names of members, such as ['mujoco']") from None
     known = ("file", *ORACLES, *MEMBERS)  # what one leaves out most, first: a list of names is cut off
     for name in left_out:
-        if name not in known:
-            raise unknown("member", name, known)
+        choose("member", name, known)
     return left_out
 
 
