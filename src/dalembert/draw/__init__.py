@@ -28,8 +28,7 @@ if TYPE_CHECKING:
         trajectory as trajectory,
         workspace as workspace,
     )
-    from dalembert.draw.svg.charts import Curve as Curve, bars as bars, lines as lines
-    from dalembert.draw.svg.heat import heat as heat
+    from dalembert.draw.svg.charts import Curve as Curve, bars as bars, heat as heat, lines as lines
 
 _NAMES = {
     "arm": ("ellipsoids", "robot"),
