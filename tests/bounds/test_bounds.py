@@ -419,7 +419,7 @@ def test_why_an_endless_slide_is_not_certified_is_said() -> None:
 
 def test_far_away_the_scaled_matrix_is_the_scaled_matrix() -> None:
     """D M D as a function of s = 1/x is D M(1/s) D, D = s where M grows with x²."""
-    from dalembert.bounds import tails
+    from dalembert.bounds.bounds import finite_parts
     from dalembert.bounds.box import Box
     from dalembert.bounds.functions import pairs
     from dalembert.model.lean import lean
@@ -430,7 +430,7 @@ def test_far_away_the_scaled_matrix_is_the_scaled_matrix() -> None:
         box = Box.of(model)
         lower, upper = box.lower.copy(), box.upper.copy()
         lower[slide], upper[slide] = -np.inf, np.inf
-        (_, _, near), (function, _, far) = tails.parts(model, Box(lower, upper, box.sliding))
+        (_, _, near), (function, _, far) = finite_parts(model, Box(lower, upper, box.sliding))
         assert (near.upper[slide], far.upper[slide]) == (1.0, 1.0)
         rng = np.random.default_rng(0)
         for _ in range(20):

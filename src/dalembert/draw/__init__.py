@@ -35,8 +35,7 @@ _NAMES = {
     "results": ("bode", "diagram", "residuals", "root_locus", "run", "step", "trajectory", "workspace"),
     "portrait": ("phase_portrait",),
     "pyplot": ("save",),
-    "svg.heat": ("heat",),
-    "svg.charts": ("Curve", "bars", "lines"),
+    "svg.charts": ("Curve", "bars", "lines", "heat"),
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -534,7 +534,7 @@ class LagrangianSystem:
         designs. `energies`: kinetic and potential energy are observed [J]; `books`: the multipliers too, and what is
         supplied and lost [W]. Constraints enter by their multipliers, so that A q̈ + Ȧ q̇ = 0; what drifts off them is
         not put back."""
-        from dalembert.lagrange.motion import lagrangian_flow
+        from dalembert.lagrange.kernels import lagrangian_flow
 
         return lagrangian_flow(self, friction, energies, books, parameters)
 

@@ -12,8 +12,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.draw.svg.axes import Axes, Legend, Scale, room_for, scale_of
-from dalembert.draw.svg.elements import FONT, PAPER, SOFT, color, dash, picture, short, width_of, words_at
+from dalembert.draw.svg.elements import (
+    FONT,
+    PAPER,
+    SOFT,
+    Axes,
+    Legend,
+    Scale,
+    color,
+    dash,
+    picture,
+    room_for,
+    scale_of,
+    short,
+    width_of,
+    words_at,
+)
 from dalembert.errors import InputError
 
 LEVELS = 24

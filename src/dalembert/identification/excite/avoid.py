@@ -16,7 +16,7 @@ from dalembert.collision.enclose import shapes_of
 from dalembert.collision.pairs import pair_distances
 from dalembert.collision.world import World
 from dalembert.errors import DalembertError, InputError
-from dalembert.identification.excite.workspace import up
+from dalembert.identification.excite.limits import up
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from dalembert.arguments import array
 from dalembert.errors import InputError
 from dalembert.identification.excite.avoid import Avoid
-from dalembert.identification.excite.limits import KINDS, ExcitationLimits
-from dalembert.identification.excite.workspace import up
+from dalembert.identification.excite.limits import KINDS, ExcitationLimits, up
 from dalembert.robot import Robot
 from dalembert.trajectories.combined import sequence
 from dalembert.trajectories.piecewise import Piecewise

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import scalar
 from dalembert.algorithms import linear, regressor
+from dalembert.arguments import array
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.describe.description import Drive, Joint, Origin
@@ -81,11 +82,9 @@ class Columns:
             choose("parameter", name, self.all_names)
             if not np.isfinite(value):
                 raise InputError(f"the fixed value of {name!r} is not finite")
-        if self.coupling is not None:
-            G = np.asarray(self.coupling, float)
-            n = self.robot.n
-            if G.shape != (n, n) or not np.isfinite(G).all() or (np.diag(G) == 0).any():
-                raise InputError(f"coupling must be a finite {n}×{n} matrix without zeros on its diagonal")
+        n = self.robot.n
+        if self.coupling is not None and not np.diag(array("coupling", self.coupling, (n, n))).all():
+            raise InputError(f"coupling must be a {n}×{n} matrix without zeros on its diagonal")
 
     # ------------------------------------------------------------------------------------------------ names
     @cached_property
@@ -271,7 +270,7 @@ class Columns:
     def near(self, other: Mapping[str, float] | Robot | None, missing: Array | None = None) -> Array:
         """π of all columns of another source: a robot's description (one's own, if None), or by name; what is not
         named is `missing`, or zero."""
-        if other is None or isinstance(other, Robot):
+        if not isinstance(other, Mapping):
             return (self if other is None else replace(self, robot=other, fixed={})).model_values()
         for name in other:
             choose("parameter", name, self.all_names)

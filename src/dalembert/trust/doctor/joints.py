@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dalembert.describe.chain import Ends, common, image
 from dalembert.describe.check import AXIS_ROUNDING, AXIS_ZERO, show
 from dalembert.describe.description import Vector
-from dalembert.describe.mimics import Ends, common, image
 from dalembert.describe.urdf_read import SEVERAL, JointPart
 from dalembert.describe.xml import Element
 from dalembert.trust.doctor.document import Document

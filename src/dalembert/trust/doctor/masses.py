@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.describe import feasible
+from dalembert.describe import mass as feasible
 from dalembert.describe.description import INERTIA
 from dalembert.describe.motionless import free_joints, light_links, weightless
 from dalembert.describe.urdf_read import InertialPart, LinkPart

@@ -23,8 +23,7 @@ from dalembert.trust.verify.linkage import LIMITS, find_confined, linkage_of, re
 from dalembert.trust.verify.members import MEMBERS, RELATIONS
 from dalembert.trust.verify.oracles import ORACLES, Subject, Unavailable
 from dalembert.trust.verify.quantities import TOLERANCES
-from dalembert.trust.verify.source import Model, Reading, Source, as_rows, source_of
-from dalembert.trust.verify.unfold import compare_several, without_drives
+from dalembert.trust.verify.source import Model, Reading, Source, as_rows, compare_several, source_of, without_drives
 
 MOST_STATES = 100_000
 SNAPPED = (
