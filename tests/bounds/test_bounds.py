@@ -176,9 +176,8 @@ def test_many_joints_by_lengths() -> None:
 def test_a_threshold_below_what_is_met_is_never_proved() -> None:
     from functools import partial
 
-    from dalembert.bounds.box import Box
     from dalembert.bounds.branch import prove
-    from dalembert.bounds.functions import Joints, entries
+    from dalembert.bounds.functions import Box, Joints, entries
     from dalembert.bounds.quantities import compiled
     from dalembert.bounds.taylor import family
     from dalembert.model.lean import lean
@@ -201,8 +200,7 @@ def test_enclosures_hold_on_random_boxes() -> None:
     """Every bound over a small box is at least the value at random points of it."""
     from functools import partial
 
-    from dalembert.bounds.box import Box
-    from dalembert.bounds.functions import Joints, entries
+    from dalembert.bounds.functions import Box, Joints, entries
     from dalembert.bounds.quantities import compiled
     from dalembert.bounds.taylor import family
     from dalembert.model.lean import lean
@@ -420,8 +418,7 @@ def test_why_an_endless_slide_is_not_certified_is_said() -> None:
 def test_far_away_the_scaled_matrix_is_the_scaled_matrix() -> None:
     """D M D as a function of s = 1/x is D M(1/s) D, D = s where M grows with x²."""
     from dalembert.bounds.bounds import finite_parts
-    from dalembert.bounds.box import Box
-    from dalembert.bounds.functions import pairs
+    from dalembert.bounds.functions import Box, pairs
     from dalembert.model.lean import lean
 
     for name, slide, rows in (("rp", 1, [0]), ("stanford", 2, [0, 1])):

@@ -28,9 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.bounds import lengths
-from dalembert.bounds.box import Box
 from dalembert.bounds.certify import Climb, Watch, climb_all, met
-from dalembert.bounds.functions import Joints, entries, pairs
+from dalembert.bounds.functions import Box, Joints, entries, pairs
 from dalembert.bounds.quantities import QUANTITIES, Quantity
 from dalembert.bounds.result import Bound, Bounds
 from dalembert.bounds.taylor import Family, family

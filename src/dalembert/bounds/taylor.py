@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.bounds.box import Box
-from dalembert.bounds.functions import Joints
+from dalembert.bounds.functions import Box, Joints
 from dalembert.bounds.rounding import SAFE, UNIT, Rounded, errors
 from dalembert.compile.gradient import jacobian
 from dalembert.compile.graph import Graph

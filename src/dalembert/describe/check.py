@@ -19,6 +19,7 @@ from dalembert.describe.description import (
     LIMITS,
     LOOP_KINDS,
     LOOPS_WITHOUT_AXIS,
+    RULES,
     Box,
     Description,
     Drive,
@@ -35,7 +36,6 @@ from dalembert.describe.description import (
     Vector,
     part_names,
 )
-from dalembert.describe.fields import RULES
 from dalembert.describe.mesh import LARGEST, escape
 from dalembert.describe.motionless import motionless
 from dalembert.errors import DescriptionError, InputError, UnknownNameError, unknown

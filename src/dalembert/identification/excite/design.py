@@ -22,12 +22,20 @@ from dalembert.arguments import array, count, number, switch
 from dalembert.caching import cached_property
 from dalembert.collision.world import World
 from dalembert.errors import InputError, SingularityError, choose
-from dalembert.identification.excite.avoid import read_avoid
-from dalembert.identification.excite.bandwidth import Bandwidth, choose_harmonics, content_above, read_bandwidth
+from dalembert.identification.excite.avoid import find_way, read_avoid, read_start
 from dalembert.identification.excite.excitation import Excitation, LimitCertificate
-from dalembert.identification.excite.limits import KINDS, ExcitationLimits, HalfSpace, read_limits, up
+from dalembert.identification.excite.limits import (
+    KINDS,
+    Bandwidth,
+    ExcitationLimits,
+    HalfSpace,
+    choose_harmonics,
+    content_above,
+    read_bandwidth,
+    read_limits,
+    up,
+)
 from dalembert.identification.excite.problem import CRITERIA, FourierSeries, Problem, Values, condition_number
-from dalembert.identification.excite.way import find_way, read_start
 from dalembert.identification.fit.regressor import FRICTION, Columns, base
 from dalembert.kernels import need_tree, need_vector
 from dalembert.robot import Limits, Robot

@@ -24,9 +24,8 @@ from dalembert.describe.xml import Element
 from dalembert.errors import DalembertError, DescriptionError
 from dalembert.robot import Robot
 from dalembert.spatial import Pose
-from dalembert.trust.doctor.document import Document
+from dalembert.trust.doctor.document import Document, Found, rule
 from dalembert.trust.doctor.reach import READ, Extent, Points, reach_of, unite, vertices
-from dalembert.trust.doctor.rules import Found, rule
 
 Array = NDArray[np.float64]
 DEEP = 1e-3  # [m]
