@@ -18,9 +18,8 @@ import numpy as np
 
 import dalembert as dl
 from dalembert.identification.excite.design import PER_HARMONIC, excite, random_start
-from dalembert.identification.excite.limits import read_limits
+from dalembert.identification.excite.limits import HalfSpace, read_limits
 from dalembert.identification.excite.problem import CRITERIA, FourierSeries, Problem, condition_number
-from dalembert.identification.excite.workspace import HalfSpace
 from dalembert.identification.fit.regressor import Columns, base
 
 

@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert import kernels
 from dalembert.algorithms import regressor
 from dalembert.arguments import array, need, number, six_of_inertia, switch, three, wrenches_of
-from dalembert.describe.base import ROOT, with_base
 from dalembert.describe.chain import counted
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Inertial, Joint, Link, Loop, Origin
+from dalembert.describe.scene import ROOT, with_base
 from dalembert.display import Displayed
 from dalembert.errors import DescriptionError, InputError, ModelWarning, unknown
 from dalembert.files import whole

@@ -176,9 +176,8 @@ def test_many_joints_by_lengths() -> None:
 def test_a_threshold_below_what_is_met_is_never_proved() -> None:
     from functools import partial
 
-    from dalembert.bounds.box import Box
     from dalembert.bounds.branch import prove
-    from dalembert.bounds.functions import Joints, entries
+    from dalembert.bounds.functions import Box, Joints, entries
     from dalembert.bounds.quantities import compiled
     from dalembert.bounds.taylor import family
     from dalembert.model.lean import lean
@@ -201,8 +200,7 @@ def test_enclosures_hold_on_random_boxes() -> None:
     """Every bound over a small box is at least the value at random points of it."""
     from functools import partial
 
-    from dalembert.bounds.box import Box
-    from dalembert.bounds.functions import Joints, entries
+    from dalembert.bounds.functions import Box, Joints, entries
     from dalembert.bounds.quantities import compiled
     from dalembert.bounds.taylor import family
     from dalembert.model.lean import lean
@@ -419,9 +417,8 @@ def test_why_an_endless_slide_is_not_certified_is_said() -> None:
 
 def test_far_away_the_scaled_matrix_is_the_scaled_matrix() -> None:
     """D M D as a function of s = 1/x is D M(1/s) D, D = s where M grows with x²."""
-    from dalembert.bounds import tails
-    from dalembert.bounds.box import Box
-    from dalembert.bounds.functions import pairs
+    from dalembert.bounds.bounds import finite_parts
+    from dalembert.bounds.functions import Box, pairs
     from dalembert.model.lean import lean
 
     for name, slide, rows in (("rp", 1, [0]), ("stanford", 2, [0, 1])):
@@ -430,7 +427,7 @@ def test_far_away_the_scaled_matrix_is_the_scaled_matrix() -> None:
         box = Box.of(model)
         lower, upper = box.lower.copy(), box.upper.copy()
         lower[slide], upper[slide] = -np.inf, np.inf
-        (_, _, near), (function, _, far) = tails.parts(model, Box(lower, upper, box.sliding))
+        (_, _, near), (function, _, far) = finite_parts(model, Box(lower, upper, box.sliding))
         assert (near.upper[slide], far.upper[slide]) == (1.0, 1.0)
         rng = np.random.default_rng(0)
         for _ in range(20):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from dalembert.describe import feasible
+from dalembert.describe import mass as feasible
 from dalembert.describe.check import check
 from dalembert.describe.description import (
     Box,

@@ -33,7 +33,7 @@ from dalembert.describe.toml_write import write_toml
 from dalembert.describe.urdf_read import LOOP_TYPES, read_urdf
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.errors import DescriptionError, InputError, Place
-from dalembert.kinematics import nearest_singularity as nearest, statics, wrist
+from dalembert.kinematics import nearest_singularity as nearest, singular, statics
 from dalembert.kinematics.ik import closed_form, tracking
 from dalembert.model import build
 from dalembert.model.lean import lean
@@ -510,7 +510,7 @@ TREE_ONLY = {
     "singularities": lambda r: r.singularities(Q),
     "nearest_singularity": lambda r: r.nearest_singularity(Q),
     "singular_set": lambda r: nearest.singular_set(r),
-    "decouple": lambda r: wrist.decouple(r, Q),
+    "decouple": lambda r: singular.decouple(r, Q),
     "manipulability": lambda r: r.manipulability(Q),
     "manipulability_gradient": lambda r: r.manipulability_gradient(Q),
     "velocity_ellipsoid": lambda r: r.velocity_ellipsoid(Q),

@@ -24,8 +24,8 @@ from dalembert.describe.description import (
     Shape,
     Sphere,
 )
+from dalembert.draw.arm import Canvas
 from dalembert.draw.blocks.figure import mathtext
-from dalembert.draw.canvas import Canvas
 from dalembert.draw.pyplot import COLORS, style, styled
 from dalembert.draw.skeleton import outlines, plane_of, skeleton
 from dalembert.identification.log.samples import Log

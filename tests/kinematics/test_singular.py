@@ -7,7 +7,7 @@ import pytest
 from motion_arms import ARMS, arm, planar_4r, states
 
 import dalembert as dl
-from dalembert.kinematics import wrist
+from dalembert.kinematics import singular as wrist
 from dalembert.kinematics.jacobian import joint_units, natural
 from dalembert.kinematics.nearest_singularity import perturbed_singularity, singular_set
 from dalembert.kinematics.singular import in_words

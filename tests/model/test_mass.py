@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from dalembert.describe import feasible, mass
+from dalembert.describe import mass
 from dalembert.describe.description import Box, Capsule, Cylinder, Geometry, Mesh, Origin, Sphere
 from dalembert.errors import DalembertError, InputError
 from dalembert.spatial import Inertia, Pose
@@ -325,7 +325,7 @@ def test_composition_is_physical_and_keeps_energy(a: Inertia, b: Inertia, T: Pos
     body = mass.compose([(T, a), (S, b)])
     assert body.m == pytest.approx(a.m + b.m)
     written = mass.to_inertial(body)
-    assert feasible.verdict(written.inertia, written.mass) == "feasible"
+    assert mass.verdict(written.inertia, written.mass) == "feasible"
     # About any line, the moments of the parts add: each measured in its own frame.
     point, axis = (0.3, -0.2, 0.1), (0.6, 0.0, 0.8)
     parts = 0.0

@@ -27,7 +27,7 @@ from dalembert.algorithms import composite, energy, friction, joints, linear, ne
 from dalembert.arguments import array, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.flow import WRENCH, Flow
 from dalembert.flows.books import friction_loss, joints_of, own_friction, spring_energy
 from dalembert.kernels import need_mass, singular_mass, wrench_on_body
@@ -104,8 +104,7 @@ class DrivenRobot:
         self.transmission = _transmission(robot, transmission)
         self.motors = _motors(motors, self.transmission, switch("reduced", reduced))
         self.friction = own_friction(robot, friction)
-        if rotors not in ROTORS:
-            raise unknown("way of rotors", rotors, ROTORS)
+        choose("way of rotors", rotors, ROTORS)
         self.rotors = rotors
         inertias = tuple(m.inertia for m in self.motors)
         if has_rotors(robot) and any(inertias):

@@ -15,7 +15,7 @@ from typing import Any
 
 from dalembert import scalar
 from dalembert.arguments import number, settle_numbers
-from dalembert.errors import InputError, ModelWarning, unknown
+from dalembert.errors import InputError, ModelWarning, choose, unknown
 
 Scalar = Any
 Scalars = Sequence[Scalar]
@@ -376,12 +376,10 @@ KINDS: dict[str, type[Motor]] = {"dc": DCMotor, "fluid": FluidDrive, "torque": T
 
 def motor(kind: str, **values: float | str | None) -> Motor:
     """A drive from a row of data: its kind ("dc", "fluid", "torque") and the values by name."""
-    if kind not in KINDS:
-        raise unknown("kind of drive", kind, KINDS)
+    choose("kind of drive", kind, KINDS)
     known = [field.name for field in fields(KINDS[kind])]  # type: ignore[arg-type]
     for name in values:
-        if name not in known:
-            raise unknown(f"value of a {kind} drive", name, known)
+        choose(f"value of a {kind} drive", name, known)
     try:
         return KINDS[kind](**values)
     except TypeError:

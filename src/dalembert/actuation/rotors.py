@@ -21,7 +21,7 @@ from dalembert.arguments import number, three
 from dalembert.describe.chain import lump, moved_inertial, to_pose
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Drive, Inertial, Joint, Link, Mimic, Origin, Vector
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.model import Model
 from dalembert.robot import Robot
 from dalembert.spatial import Pose
@@ -93,8 +93,7 @@ def with_rotors(robot: Robot, rotors: Mapping[str, Rotor] | None = None, *, only
     d = robot.description
     moving = [j.name for j in d.joints if j.kind != "fixed"]
     for name, rotor in given.items():
-        if name not in moving:
-            raise unknown("joint", name, moving)
+        choose("joint", name, moving)
         if not isinstance(rotor, Rotor):
             raise InputError(f"the rotor of joint {name!r} must be a Rotor, got {type(rotor).__name__}")
     links = {link.name: link for link in d.links}
@@ -126,8 +125,7 @@ def _freed(joint: Joint) -> Joint:
 def _placed(joint: Joint, rotor: Rotor, links: Mapping[str, Link]) -> tuple[str, Link, Joint]:
     """(carrier, rotor body, the mimic joint that spins it). The rotor's frame is the carrier's, moved to its place."""
     carrier = joint.parent if rotor.carrier is None else rotor.carrier
-    if carrier not in links:
-        raise unknown("link", carrier, links)
+    choose("link", carrier, links)
     T = to_pose(joint.origin)
     own = carrier == joint.parent
     if not own and (rotor.axis is None or rotor.position is None):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.bounds.box import Box
 from dalembert.bounds.branch import Boxes, prove
+from dalembert.bounds.functions import Box
 from dalembert.bounds.quantities import Quantity, compiled
 from dalembert.bounds.result import Bound
 from dalembert.bounds.taylor import Family

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalembert import scalar
+from dalembert.algorithms.linear import total
 from dalembert.bounds.functions import pairs, symmetric
 from dalembert.bounds.rounding import UNIT
 from dalembert.bounds.taylor import Expansion, Family
@@ -24,13 +25,6 @@ Square = list[list[Scalar]]
 RELATIVE = 1 + 1e-12  # fewer than a thousand operations on positive numbers, each to 1.2e-16
 SWEEPS = 3
 Group = Sequence[tuple[int, float]]  # (function, weight)
-
-
-def _total(terms: Sequence[Any]) -> Scalar:
-    out: Scalar = 0.0
-    for x in terms:
-        out = out + x
-    return out
 
 
 def _largest(values: Sequence[Any]) -> Scalar:
@@ -61,15 +55,15 @@ def sums(family: Family, groups: Sequence[Group], m: list[Any], r: list[Any], t:
         f = x.value[o]
         size = scalar.absolute(f)
         sign[o] = scalar.where(f < 0.0, -1.0, 1.0)
-        move = _total([scalar.absolute(d) * h for d, h in zip(x.slope[o], r, strict=True)]) + x.remainder[o]
+        move = total([scalar.absolute(d) * h for d, h in zip(x.slope[o], r, strict=True)]) + x.remainder[o]
         excess[o] = x.remainder[o] + 2.0 * scalar.maximum(move - size, 0.0)
     slip = 64 * UNIT * len(used) * _spread(family)
     uppers, values, scores = [], [], []
     for group in groups:
-        value = _total([w * scalar.absolute(x.value[o]) for o, w in group])
-        slopes = [scalar.absolute(_total([w * (sign[o] * x.slope[o][i]) for o, w in group])) for i in range(family.n)]
+        value = total([w * scalar.absolute(x.value[o]) for o, w in group])
+        slopes = [scalar.absolute(total([w * (sign[o] * x.slope[o][i]) for o, w in group])) for i in range(family.n)]
         linear = [s * h for s, h in zip(slopes, r, strict=True)]
-        uppers.append(value + _total(linear) + _total([w * excess[o] for o, w in group]))
+        uppers.append(value + total(linear) + total([w * excess[o] for o, w in group]))
         values.append(value)
         scores.append(_shares(family, x, [(o, w) for o, w in group], linear, r))
     # of the group that is largest
@@ -86,12 +80,12 @@ def least_sums(family: Family, groups: Sequence[Group], m: list[Any], r: list[An
     slip = 64 * UNIT * len(x.value) * _spread(family)
     uppers, values, scores = [], [], []
     for group in groups:
-        value = _total([w * scalar.absolute(x.value[o]) for o, w in group])
+        value = total([w * scalar.absolute(x.value[o]) for o, w in group])
         sign = {o: scalar.where(x.value[o] < 0.0, -1.0, 1.0) for o, _ in group}
         linear = [
-            scalar.absolute(_total([w * (sign[o] * x.slope[o][i]) for o, w in group])) * r[i] for i in range(family.n)
+            scalar.absolute(total([w * (sign[o] * x.slope[o][i]) for o, w in group])) * r[i] for i in range(family.n)
         ]
-        lost = (_total(linear) + _total([w * x.remainder[o] for o, w in group])) * RELATIVE
+        lost = (total(linear) + total([w * x.remainder[o] for o, w in group])) * RELATIVE
         uppers.append(-(value * (2.0 - RELATIVE) - lost - slip))
         values.append(-value)
         scores.append(_shares(family, x, [(o, w) for o, w in group], linear, r))
@@ -111,8 +105,8 @@ def _shares(family: Family, x: Expansion, group: Group, linear: list[Any], r: li
     out = []
     bend = sum(w * family.sizes.bend[:, :, o] for o, w in group)
     for i in range(family.n):
-        curved = _total([float(h) * r[j] for j, h in enumerate(np.asarray(bend)[i]) if h])
-        moves = _total([w * scalar.absolute(x.slope[o][i]) for o, w in group])
+        curved = total([float(h) * r[j] for j, h in enumerate(np.asarray(bend)[i]) if h])
+        moves = total([w * scalar.absolute(x.slope[o][i]) for o, w in group])
         out.append(linear[i] + 0.5 * r[i] * curved + 0.1 * r[i] * moves)
     return out
 
@@ -124,21 +118,21 @@ def length(family: Family, m: list[Any], r: list[Any], t: Scalar) -> Result:
     """‖f‖₂ ≤ √(‖f‖² + 2 Σ r_i |f·∂_i f| + (Σ r_i ‖∂_i f‖)²) + ‖remainder‖."""
     x = family.expand(m, r)
     n = family.n
-    square = _total([f * f for f in x.value])
+    square = total([f * f for f in x.value])
     slip = 64 * UNIT * len(x.value) * _spread(family)
-    along = [_total([f * row[i] for f, row in zip(x.value, x.slope, strict=True)]) for i in range(n)]
+    along = [total([f * row[i] for f, row in zip(x.value, x.slope, strict=True)]) for i in range(n)]
     linear = [2.0 * scalar.absolute(a) * h for a, h in zip(along, r, strict=True)]
-    steps = [scalar.sqrt(_total([row[i] * row[i] for row in x.slope]) + TINY) * r[i] for i in range(n)]
-    moved = _total(steps)
-    bent = scalar.sqrt(_total([e * e for e in x.remainder]) + TINY)
+    steps = [scalar.sqrt(total([row[i] * row[i] for row in x.slope]) + TINY) * r[i] for i in range(n)]
+    moved = total(steps)
+    bent = scalar.sqrt(total([e * e for e in x.remainder]) + TINY)
     # f·∂f may cancel: its rounding is a share of the squares of sizes.
-    under = square + _total(linear) + moved * moved + slip * _spread(family)
+    under = square + total(linear) + moved * moved + slip * _spread(family)
     bound = (scalar.sqrt(under) + bent) * RELATIVE + slip
     value = scalar.sqrt(square + TINY)
     bend = np.sqrt((family.sizes.bend**2).sum(axis=2))
     share = []
     for i in range(n):
-        curved = _total([float(h) * r[j] for j, h in enumerate(bend[i]) if h])
+        curved = total([float(h) * r[j] for j, h in enumerate(bend[i]) if h])
         first = (linear[i] + moved * steps[i]) / (2.0 * scalar.sqrt(under) + TINY)
         share.append(first + 0.5 * r[i] * curved)
     return [bound], [value], share
@@ -159,13 +153,13 @@ def definite(family: Family, sign: float, m: list[Any], r: list[Any], t: Scalar,
     for o in range(len(x.value)):
         for i in range(n):
             if family.sizes.slope[i, o]:
-                bent = _total([0.5 * float(h) * r[j] for j, h in enumerate(family.sizes.bend[i, :, o]) if h])
+                bent = total([0.5 * float(h) * r[j] for j, h in enumerate(family.sizes.bend[i, :, o]) if h])
                 slope = scalar.minimum(scalar.absolute(x.slope[o][i]) + bent, float(family.sizes.slope[i, o]))
                 parts[i, o] = slope * r[i]
-    moved = [_total([parts[i, o] for i in range(n) if (i, o) in parts]) for o in range(len(x.value))]
+    moved = [total([parts[i, o] for i in range(n) if (i, o) in parts]) for o in range(len(x.value))]
     E = symmetric(n, [e + float(s) for e, s in zip(moved, family.slack, strict=True)])
     A = symmetric(n, [sign * f for f in x.value])
-    trace = _total([scalar.absolute(A[a][a]) for a in range(n)])
+    trace = total([scalar.absolute(A[a][a]) for a in range(n)])
     # M is small where a joint carries little: there little may be taken off the diagonal of t 1 − M, but as much of
     # what is near to singular, M − t 1.
     root = [scalar.sqrt(scalar.absolute(A[a][a]) + TINY) for a in range(n)]
@@ -173,7 +167,7 @@ def definite(family: Family, sign: float, m: list[Any], r: list[Any], t: Scalar,
     eps = 1e-14 * (n + 4) * (trace + n * scalar.absolute(t))
     X: dict[tuple[int, int], Any] = {}
     for a, b in pairs(n):
-        taken = _total([E[a][c] * (1.0 if a == c else d[c] / d[a]) for c in range(n)]) * RELATIVE
+        taken = total([E[a][c] * (1.0 if a == c else d[c] / d[a]) for c in range(n)]) * RELATIVE
         X[a, b] = -A[a][b] if a != b else t - A[a][a] - taken - eps
     proved: Any = 1.0
     for j in range(n):
@@ -186,7 +180,7 @@ def definite(family: Family, sign: float, m: list[Any], r: list[Any], t: Scalar,
                 X[a, b] = X[a, b] - factor * X[j, b]
     weight: list[Any] = [1.0] * n if sign > 0 or even else d
     share = [
-        _total(
+        total(
             [
                 parts[i, o] * (weight[a] * weight[b] * (1.0 if a == b else 2.0))
                 for o, (a, b) in enumerate(pairs(n))
@@ -227,12 +221,12 @@ def largest_form(family: Family, rows: Sequence[int], m: list[Any], r: list[Any]
     q, h, w, p = m[:n], r[:n], m[n:], r[n:]
     x = family.expand(q, h)
     of = [[o * n + row for o in range(len(pairs(n)))] for row in rows]  # entries of Γ_row
-    size = scalar.sqrt(_total([y * y for y in w]))
+    size = scalar.sqrt(total([y * y for y in w]))
     unit = [y / size for y in w]
     one = [1.0 if a == b else 0.0 for a, b in pairs(n)]
 
     def mixed(values: Sequence[Any]) -> list[Any]:
-        return [_total([y * values[of[l][o]] for l, y in enumerate(w)]) for o in range(len(pairs(n)))]
+        return [total([y * values[of[l][o]] for l, y in enumerate(w)]) for o in range(len(pairs(n)))]
 
     A = [f - t * size * i for f, i in zip(mixed(x.value), one, strict=True)]
     D = [symmetric(n, mixed([row[i] for row in x.slope])) for i in range(n)]
@@ -241,9 +235,9 @@ def largest_form(family: Family, rows: Sequence[int], m: list[Any], r: list[Any]
     L = family.sizes.slope
     left = []
     for o in range(len(pairs(n))):
-        own = _total([a * x.remainder[of[l][o]] for l, a in enumerate(reach)])
-        both = _total(
-            [p[l] * _total([float(L[i, of[l][o]]) * h[i] for i in range(n) if L[i, of[l][o]]]) for l in range(k)]
+        own = total([a * x.remainder[of[l][o]] for l, a in enumerate(reach)])
+        both = total(
+            [p[l] * total([float(L[i, of[l][o]]) * h[i] for i in range(n) if L[i, of[l][o]]]) for l in range(k)]
         )
         left.append(own + both)
     none = symmetric(n, [0.0] * len(pairs(n)))
@@ -279,18 +273,18 @@ def gershgorin(
     for a, b in pairs(n):
         moved = [scalar.absolute(B[a][b]) * h for B, h in zip(turned, r, strict=True) if B is not None]
         off = scalar.absolute(rotated[a][b]) if a != b else 0.0
-        E[a][b] = E[b][a] = (_total(moved) + rest[a][b] + off) * RELATIVE + slip
+        E[a][b] = E[b][a] = (total(moved) + rest[a][b] + off) * RELATIVE + slip
     top = _largest([rotated[a][a] for a in range(n)])
-    kappa = 2.0 * _largest([_total([E[a][b] for b in range(n) if b != a]) for a in range(n)]) if n > 1 else 0.0
+    kappa = 2.0 * _largest([total([E[a][b] for b in range(n) if b != a]) for a in range(n)]) if n > 1 else 0.0
     inverse = [kappa + (top - rotated[a][a]) + TINY for a in range(n)]  # 1/d
     ratio = [[1.0 if a == b else inverse[a] / inverse[b] for b in range(n)] for a in range(n)]  # d_b / d_a
-    rows = [rotated[a][a] + _total([E[a][b] * ratio[a][b] for b in range(n)]) for a in range(n)]
+    rows = [rotated[a][a] + total([E[a][b] * ratio[a][b] for b in range(n)]) for a in range(n)]
     bound = _largest(rows)
     share = _row_shares(rows, bound, ratio, size, turned, bend, r)
     products = [
-        [_total([V[k][a] * V[k][b] for k in range(n)]) - (1.0 if a == b else 0.0) for b in range(n)] for a in range(n)
+        [total([V[k][a] * V[k][b] for k in range(n)]) - (1.0 if a == b else 0.0) for b in range(n)] for a in range(n)
     ]
-    defect = _largest([_total([scalar.absolute(x) for x in row]) for row in products]) + 64 * n * UNIT
+    defect = _largest([total([scalar.absolute(x) for x in row]) for row in products]) + 64 * n * UNIT
     # 1/(1 − defect) ≤ 1 + 2 defect, and the same for a negative bound, as long as the defect is below one half
     bound = scalar.where(defect < 0.5, bound + scalar.absolute(bound) * (2.0 * defect + 1e-12), np.inf)
     return bound, top, share
@@ -308,21 +302,21 @@ def _row_shares(
     """Each variable's part in the radii of the row that gives the bound."""
     n = len(rows)
     chosen = [scalar.where(rows[a] >= bound, 1.0, 0.0) for a in range(n)]
-    toward = [_total([chosen[a] * ratio[a][b] for a in range(n)]) for b in range(n)]
-    one = [_total([size[k][a] * chosen[a] for a in range(n)]) for k in range(n)]
-    other = [_total([size[k][b] * toward[b] for b in range(n)]) for k in range(n)]
+    toward = [total([chosen[a] * ratio[a][b] for a in range(n)]) for b in range(n)]
+    one = [total([size[k][a] * chosen[a] for a in range(n)]) for k in range(n)]
+    other = [total([size[k][b] * toward[b] for b in range(n)]) for k in range(n)]
     share = []
     for i, h in enumerate(r):
-        total: Any = 0.0
+        part: Any = 0.0
         B = turned[i]
         if B is not None:
-            total = _total([scalar.absolute(B[a][b]) * (chosen[a] * toward[b]) for a in range(n) for b in range(n)])
+            part = total([scalar.absolute(B[a][b]) * (chosen[a] * toward[b]) for a in range(n) for b in range(n)])
         for j, k in enumerate(r):
             H = bend[i][j]
             if not _zero(H):
                 cells = [(a, b) for a in range(n) for b in range(n) if H[a][b]]
-                total = total + 0.5 * k * _total([H[a][b] * (one[a] * other[b]) for a, b in cells])
-        share.append(total * h)
+                part = part + 0.5 * k * total([H[a][b] * (one[a] * other[b]) for a, b in cells])
+        share.append(part * h)
     return share
 
 
@@ -333,10 +327,10 @@ def _zero(A: Square) -> bool:
 def _congruent(A: Square, V: Square) -> Square:
     """Vᵀ A V."""
     n = len(A)
-    AV = [[_total([A[i][k] * V[k][j] for k in range(n)]) for j in range(n)] for i in range(n)]
+    AV = [[total([A[i][k] * V[k][j] for k in range(n)]) for j in range(n)] for i in range(n)]
     out: Square = [[0.0] * n for _ in range(n)]
     for a, b in pairs(n):
-        out[a][b] = out[b][a] = _total([V[k][a] * AV[k][b] for k in range(n)])
+        out[a][b] = out[b][a] = total([V[k][a] * AV[k][b] for k in range(n)])
     return out
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.errors import unknown
+from dalembert.errors import choose
 from dalembert.system import Jointed
 
 Array = NDArray[np.float64]
@@ -127,10 +127,8 @@ class Bounds:
         return iter(self.bounds)
 
     def __getitem__(self, name: str) -> Bound:
-        for bound in self.bounds:
-            if bound.name == name:
-                return bound
-        raise unknown("bound", name, [b.name for b in self.bounds])
+        named = {bound.name: bound for bound in self.bounds}
+        return named[choose("bound", name, named)]
 
     def json(self) -> dict[str, Any]:
         return {

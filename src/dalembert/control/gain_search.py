@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert import arguments
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.law import Law, read_law
 from dalembert.simulation.batch import Value
 from dalembert.simulation.gradient import Gradient, Wanted, rollout_gradient
@@ -161,8 +161,7 @@ def _groups(law: Law, gains: object, tied: object) -> dict[str, tuple[str, ...]]
     every = [*(name for group in groups.values() for name in group), *alone]
     groups |= {name: (name,) for name in alone}
     for name in every:
-        if name not in law.parameters:
-            raise unknown(f"gain of {law.name!r}", name, law.parameters)
+        choose(f"gain of {law.name!r}", name, law.parameters)
         if law.parameters[name] <= 0:
             raise InputError(
                 f"{name} of {law.name!r} is {law.parameters[name]:g}: gains that are searched are positive"

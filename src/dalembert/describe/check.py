@@ -11,14 +11,15 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
-from dalembert.describe import feasible
-from dalembert.describe.chain import carriers
+from dalembert.describe import mass as masses
+from dalembert.describe.chain import carriers, ends_of, ranges
 from dalembert.describe.description import (
     JOINT_KINDS,
     JOINTS_WITHOUT_AXIS,
     LIMITS,
     LOOP_KINDS,
     LOOPS_WITHOUT_AXIS,
+    RULES,
     Box,
     Description,
     Drive,
@@ -35,9 +36,7 @@ from dalembert.describe.description import (
     Vector,
     part_names,
 )
-from dalembert.describe.fields import RULES
 from dalembert.describe.mesh import LARGEST, escape
-from dalembert.describe.mimics import ends_of, ranges
 from dalembert.describe.motionless import motionless
 from dalembert.errors import DescriptionError, InputError, UnknownNameError, unknown
 from dalembert.friction.laws import checked as checked_friction
@@ -372,9 +371,9 @@ def _inertial(s: Subject, inertial: Inertial) -> None:
         s.warn(f"the mass of {s.who} is {mass:g} kg, more than any machine has; check its unit")
     if mass == 0 and any(inertial.inertia):
         s.warn(f"{s.who} has inertia but no mass, which no body has; it resists rotation and weighs nothing")
-    verdict = feasible.verdict(inertial.inertia, mass)
+    verdict = masses.verdict(inertial.inertia, mass)
     if verdict != "feasible":
-        moments = " ".join(f"{J:.4g}" for J in feasible.principal_moments(inertial.inertia))
+        moments = " ".join(f"{J:.4g}" for J in masses.principal_moments(inertial.inertia))
         what, follows = INFEASIBLE[verdict]
         s.warn(f"the inertia of {s.who} {what} (principal moments {moments} kg m²): {follows}")
 

@@ -27,8 +27,19 @@ from dalembert.describe.chain import (
     to_pose,
 )
 from dalembert.describe.check import check
-from dalembert.describe.description import Description, Drive, Inertial, Joint, Limit, Link, Origin, Place, Shape
-from dalembert.describe.fields import Part, finite
+from dalembert.describe.description import (
+    Description,
+    Drive,
+    Inertial,
+    Joint,
+    Limit,
+    Link,
+    Origin,
+    Part,
+    Place,
+    Shape,
+    finite,
+)
 from dalembert.display import Displayed
 from dalembert.errors import DalembertError, DescriptionError, InputError, choose, unknown
 from dalembert.joints import JOINTS

@@ -3,12 +3,19 @@
 Every function gives the inertia in the shape's own frame, about that frame's origin; `compose` puts
 shapes together, each at its pose. Bodies are solid and of one density unless said otherwise. Formulas:
 any table of moments of inertia; each is tested against the density integral of a mesh.
+
+Whether an inertia can belong to a body.
+
+The inertia tensor about the center of mass of any distribution of positive mass has principal moments
+J₁ ≤ J₂ ≤ J₃ with J₁ ≥ 0 and J₁ + J₂ ≥ J₃: each is a sum of two of the three second moments ∫x², ∫y²,
+∫z² dm, which are not negative. Source: Wensing, Kim, Slotine 2018, section II.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,10 +23,45 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import number, three
 from dalembert.describe.description import Box, Capsule, Cylinder, Geometry, Inertial, Mesh, Origin, Sphere
 from dalembert.describe.mesh import closed_mesh, hull
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.spatial import Inertia, Pose
 from dalembert.spatial.inertia import second_moment
 from dalembert.spatial.vector import IDENTITY, ZERO, Matrix, Vector, dot, matadd, matscale, matvec, neg, scale
+
+# Files give inertias with four digits, or fewer: a thin plate's J₁ + J₂ = J₃ then fails by that much.
+ROUNDING = 1e-3
+# Radius of gyration [m] below which a body is a point and the signs of its moments are noise: files
+# made by programs hold 1e-20 where zero is meant.
+POINT = 1e-6
+
+Verdict = Literal["feasible", "indefinite", "triangle"]
+
+
+def principal_moments(inertia: Sequence[float]) -> tuple[float, float, float]:
+    """J₁ ≤ J₂ ≤ J₃ [kg m²] of (ixx, ixy, ixz, iyy, iyz, izz)."""
+    import numpy as np
+
+    xx, xy, xz, yy, yz, zz = inertia
+    size = max(abs(x) for x in inertia)
+    if size == 0.0:
+        return (0.0, 0.0, 0.0)
+    # Scaled to 1, because the solver squares what it is given and files may hold 1e300.
+    tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / size
+    first, second, third = (float(J) * size for J in np.linalg.eigvalsh(tensor))
+    return (first, second, third)
+
+
+def verdict(inertia: Sequence[float], mass: float = 0.0, tolerance: float = ROUNDING) -> Verdict:
+    """Whether (ixx, ixy, ixz, iyy, iyz, izz) [kg m²] is possible, has a negative principal moment
+    ("indefinite"), or has J₁ + J₂ < J₃ ("triangle"), by more than `tolerance` of the largest moment."""
+    first, second, third = principal_moments(inertia)
+    slack = max(tolerance * max(abs(first), abs(third)), mass * POINT * POINT)
+    if first < -slack:
+        return "indefinite"
+    if first + second < third - slack:
+        return "triangle"
+    return "feasible"
+
 
 Array = NDArray[np.float64]
 Density = Callable[[Array, Array, Array], ArrayLike]
@@ -160,8 +202,7 @@ def mesh(
     """
     if (density is None) == (mass is None):
         raise InputError("give either density= or mass= of the mesh, not both or neither")
-    if rule not in MESH_RULES:
-        raise unknown("rule for the mass of a mesh", rule, MESH_RULES)
+    choose("rule for the mass of a mesh", rule, MESH_RULES)
     x, f = closed_mesh(vertices, faces, closed=rule == "exact")
     f = hull(x) if rule == "convex" else f
     # From the middle: far from the origin, sums from there would cancel badly.

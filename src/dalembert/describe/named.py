@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
-from dalembert.errors import DescriptionError, MissingExtraError, unknown
+from dalembert.errors import DescriptionError, MissingExtraError, choose
 
 ENDING = "_description"  # what all of its names end in
 # In which of a module's names the file may stand, in the order in which they are taken.
@@ -28,8 +28,7 @@ def path_of(name: str) -> Path:
             f"{name!r} is a name of the package robot_descriptions, which is not installed: "
             "pip install 'dalembert[descriptions]'"
         ) from None
-    if name not in names:
-        raise unknown("name of robot_descriptions", name, names)
+    choose("name of robot_descriptions", name, names)
     try:
         module = import_module(f"robot_descriptions.{name}")
     except Exception as error:  # git's, the network's, the disk's

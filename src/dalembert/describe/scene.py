@@ -2,6 +2,8 @@
 
 A scene is a description whose root carries several trees that move: arms, legged robots, objects. A *root body* is a
 link that the root carries directly and that moves, or carries what does.
+
+A robot put on another base: free to fly, or to roll on a floor.
 """
 
 from __future__ import annotations
@@ -9,13 +11,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dalembert.describe.base import ROOT, WORLD, with_base
 from dalembert.describe.chain import path_to, root_name, to_pose
 from dalembert.describe.check import check
-from dalembert.describe.description import Description, Joint, part_names, positions
+from dalembert.describe.description import Description, Joint, Link, Origin, Vector, part_names, positions
 from dalembert.errors import DescriptionError, InputError, unknown
 from dalembert.joints import JOINTS
 from dalembert.spatial.rotation import to_quaternion
+
+ROOT, WORLD = "root", "world"
+
+
+def with_base(
+    d: Description,
+    kind: str = "floating",
+    *,
+    name: str = ROOT,
+    origin: Origin = Joint.origin,
+    axis: Vector = (0.0, 0.0, 1.0),
+) -> Description:
+    """The description with its first link on a joint of that kind ("floating", "planar", "spherical", or any other that
+    moves) to a link of its own that rests, "world". "fixed" leaves it as it is."""
+    if kind == "fixed":
+        return d
+    if kind not in JOINTS:
+        raise unknown("base", kind, ("fixed", *JOINTS))
+    taken = {link.name for link in d.links}
+    if name in {joint.name for joint in d.joints}:
+        raise InputError(f"{d.name!r} has a joint {name!r} already: give the joint of its base another name")
+    world = next(w for w in (WORLD, *(f"{WORLD}{k}" for k in range(len(taken) + 1))) if w not in taken)
+    moved = {joint.child for joint in d.joints}
+    root = next(link.name for link in d.links if link.name not in moved)
+    joint = Joint(name, kind, world, root, origin, axis)
+    return replace(d, links=(Link(world), *d.links), joints=(joint, *d.joints), dh=None)
+
 
 BASES = ("fixed", "floating", "planar")
 FREE = ("keep", "drop")

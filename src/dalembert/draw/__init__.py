@@ -28,16 +28,14 @@ if TYPE_CHECKING:
         trajectory as trajectory,
         workspace as workspace,
     )
-    from dalembert.draw.svg.charts import Curve as Curve, bars as bars, lines as lines
-    from dalembert.draw.svg.heat import heat as heat
+    from dalembert.draw.svg.charts import Curve as Curve, bars as bars, heat as heat, lines as lines
 
 _NAMES = {
     "arm": ("ellipsoids", "robot"),
     "results": ("bode", "diagram", "residuals", "root_locus", "run", "step", "trajectory", "workspace"),
     "portrait": ("phase_portrait",),
     "pyplot": ("save",),
-    "svg.heat": ("heat",),
-    "svg.charts": ("Curve", "bars", "lines"),
+    "svg.charts": ("Curve", "bars", "lines", "heat"),
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.arguments import count
 from dalembert.display import Displayed
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 
 MOST_DRAWS = 100
 KINDS = ("number", "formula", "matrix", "choice")
@@ -115,6 +115,4 @@ def all_families() -> list[Family]:
 def find(name: str) -> Family:
     """The family of this name."""
     all_families()
-    if name not in FAMILIES:
-        raise unknown("family of exercises", name, FAMILIES)
-    return FAMILIES[name]
+    return FAMILIES[choose("family of exercises", name, FAMILIES)]

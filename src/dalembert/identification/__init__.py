@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         calibrate_detector as calibrate_detector,
         observe as observe,
     )
-    from dalembert.identification.excite.workspace import HalfSpace as HalfSpace, box as box
+    from dalembert.identification.excite.limits import HalfSpace as HalfSpace, box as box
     from dalembert.identification.fit.drive_gains import drive_gains as drive_gains
     from dalembert.identification.fit.estimate import (
         instrumental_variables as instrumental_variables,
@@ -80,7 +80,7 @@ _NAMES = {
     "calibrate.measurements": ("Distances", "Points", "Poses", "SamePoint"),
     "contacts": ("Contact", "ContactDetector", "Observation", "calibrate_detector", "observe"),
     "excite.design": ("excite",),
-    "excite.workspace": ("HalfSpace", "box"),
+    "excite.limits": ("HalfSpace", "box"),
     "fit.regression": ("compress",),
     "fit.drive_gains": ("drive_gains",),
     "fit.estimate": ("instrumental_variables", "least_squares", "robust_least_squares"),

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
         perturbed_singularity as perturbed_singularity,
         singular_set as singular_set,
     )
+    from dalembert.kinematics.singular import decouple as decouple
     from dalembert.kinematics.statics import holding_torque as holding_torque, virtual_work as virtual_work
-    from dalembert.kinematics.wrist import decouple as decouple
 
 _NAMES = {
     "ik.closed_form": ("reason",),
     "ik.prioritized": ("center_of_mass_task", "frame_task", "ik_tasks", "posture_task"),
     "ik.tracking": ("VelocityGoal", "limited_velocity", "pose_error", "tracking_velocity"),
     "nearest_singularity": ("perturbed_singularity", "singular_set"),
+    "singular": ("decouple",),
     "statics": ("holding_torque", "virtual_work"),
-    "wrist": ("decouple",),
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

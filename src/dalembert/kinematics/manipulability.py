@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.arguments import array
-from dalembert.errors import InputError, SingularityError, unknown
+from dalembert.errors import InputError, SingularityError, choose
 from dalembert.kinematics.jacobian import (
     ROUNDING,
     checked_jacobian,
@@ -170,8 +170,7 @@ def manipulability(
     rows can be had independently, √det(JᵀJ) where joints are fewer than rows, and not zero for a planar arm only
     because it never leaves its plane. "asada" is the isotropy of the effective mass (J M⁻¹ Jᵀ)⁻¹, Asada 1983;
     "dynamic" is Yoshikawa's measure of accelerations that torques ‖τ‖ ≤ 1 give, 1985."""
-    if measure not in MEASURES:
-        raise unknown("measure", measure, MEASURES)
+    choose("measure", measure, MEASURES)
     J, chosen = task_jacobian(robot, q, frame, rows, expressed_in)
     k = max(freedom(robot, frame, chosen, expressed_in), 1)
     s = np.asarray(np.linalg.svd(J, compute_uv=False))

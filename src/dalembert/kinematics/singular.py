@@ -2,6 +2,13 @@
 
 Numbers are judged on the Jacobian free of units (`motion.jacobian`): σ below `TOLERANCE` times the arm's
 largest singular value is called zero.
+
+Arm and wrist: arms taken apart from their geometry, and the names of their singularities.
+
+If the last three axes meet in one point c, turning the wrist does not move c, and the Jacobian at c is
+    J = [J₁₁ 0; J₂₁ J₂₂],   det J = det J₁₁ det J₂₂                              ([Poonawala] eqs. 13, 14)
+so the arm (three joints that place c) and the wrist (three that turn the tool) are singular each by itself.
+What meets and what is parallel is found from the axes in seeded states, not from a table of robots.
 """
 
 from __future__ import annotations
@@ -12,20 +19,242 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dalembert.arguments import array
 from dalembert.errors import InputError
-from dalembert.kinematics import wrist
 from dalembert.kinematics.jacobian import (
+    STATES,
     Integers,
     checked_jacobian,
     freedom,
     length_of,
     natural,
+    need_joints,
     ranks,
+    remembered,
     scale_of,
     unitless,
 )
 from dalembert.kinematics.tasks import Array, Rows, Task, share, task
 from dalembert.system import Jointed
+
+# Two axes meet, or are parallel, if they miss by no more than this part of the arm's length (or this angle). Real
+# descriptions carry rounded decimals: an axis turned by 1.5708 misses by 4e-6.
+MEETS = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """The joint axes of a chain in some states: `directions` (..., n, 3), `points` (..., n, 3) on them, world axes."""
+
+    directions: Array
+    points: Array
+
+
+def axes(robot: Jointed, q: ArrayLike, frame: str | None = None) -> Axes:
+    """The axes from the spatial Jacobian: (v, ω) = (p × a, a) for a joint that turns, (a, 0) for one that slides."""
+    J = checked_jacobian(robot, q, frame, "spatial")
+    v, w = np.swapaxes(J[..., :3, :], -1, -2), np.swapaxes(J[..., 3:, :], -1, -2)
+    turns = np.array([c.joint.turns for c in robot.model.coordinates])[:, None]
+    return Axes(np.where(turns, w, v), np.where(turns, np.cross(w, v), 0.0))
+
+
+def meeting_point(directions: Array, points: Array) -> tuple[Array, Array]:
+    """The point nearest to some lines and its largest distance from them: Σ (I − aaᵀ)(x − p) = 0.  (..., 3), (...).
+    Infinitely far if the lines are all parallel."""
+    P = np.eye(3) - directions[..., :, None] * directions[..., None, :]
+    A, b = P.sum(axis=-3), (P @ points[..., None]).sum(axis=-3)
+    parallel = np.linalg.svd(A, compute_uv=False)[..., -1] < 1e-9
+    A = np.where(parallel[..., None, None], np.eye(3), A)
+    x = np.linalg.solve(A, b)[..., 0]
+    miss = np.linalg.norm(P @ (x[..., None, :] - points)[..., None], axis=(-2, -1)).max(axis=-1)
+    return x, np.where(parallel, np.inf, miss)
+
+
+def _seeded_axes(robot: Jointed, frame: str | None) -> Axes:
+    return axes(robot, robot.random_configuration(STATES, seed=1), frame)
+
+
+def _serial(robot: Jointed, frame: str | None) -> bool:
+    """Whether every coordinate is one joint on the way to the frame, in order."""
+    model = robot.model
+    path = model.path(model.frame(frame).body)
+    return not model.mimics and path == tuple(range(model.n)) == tuple(range(len(model.bodies)))
+
+
+def spherical_wrist(robot: Jointed, frame: str | None = None) -> bool:
+    """Whether the last three axes turn and meet in one point in every state, with at least three joints before."""
+    return remembered(robot, ("spherical wrist", frame), lambda: _has_spherical(robot, frame, slice(-3, None)))
+
+
+def spherical_shoulder(robot: Jointed, frame: str | None = None) -> bool:
+    """Whether the first three axes turn and meet in one point in every state."""
+    return remembered(robot, ("spherical shoulder", frame), lambda: _has_spherical(robot, frame, slice(0, 3)))
+
+
+def _has_spherical(robot: Jointed, frame: str | None, three: slice) -> bool:
+    turns = [c.joint.periodic for c in robot.model.coordinates]
+    if robot.n < 6 or not _serial(robot, frame) or not all(turns[three]):
+        return False
+    lines = _seeded_axes(robot, frame)
+    a, p = lines.directions[:, three], lines.points[:, three]
+    neighbors = np.linalg.norm(np.cross(a[:, :-1], a[:, 1:]), axis=-1)
+    _, miss = meeting_point(a, p)
+    return bool(miss.max() < MEETS * length_of(robot, frame) and neighbors.min() > 1e-3)
+
+
+def three_parallel(robot: Jointed, frame: str | None = None) -> bool:
+    """Whether joints 2, 3, 4 of a six-joint arm are parallel in every state, as those of Universal Robots."""
+    return remembered(robot, ("three parallel", frame), lambda: _parallel(robot, frame, (1, 2, 3)) and robot.n == 6)
+
+
+def _parallel(robot: Jointed, frame: str | None, joints: tuple[int, ...]) -> bool:
+    turns = [c.joint.periodic for c in robot.model.coordinates]
+    if not _serial(robot, frame) or robot.n <= joints[-1] or not all(turns[k] for k in joints):
+        return False
+    a = _seeded_axes(robot, frame).directions[:, list(joints)]
+    return bool(np.linalg.norm(np.cross(a[:, :-1], a[:, 1:]), axis=-1).max() < MEETS)
+
+
+@dataclass(frozen=True, eq=False)
+class Decoupled:
+    """J at the wrist's center in blocks: `J11` (..., 3, n−3), `J21` (..., 3, n−3), `J22` (..., 3, 3); the block above
+    J22 is zero. `center` (..., 3) is where the last three axes meet, world axes."""
+
+    J11: Array
+    J21: Array
+    J22: Array
+    center: Array
+
+    @property
+    def det_arm(self) -> Array:
+        """det J₁₁ of an arm of three joints (and a wrist of three); for more see its singular values.  (...)."""
+        if self.J11.shape[-1] != 3:
+            raise InputError(f"J11 is 3×{self.J11.shape[-1]}: a determinant needs three joints before the wrist")
+        return np.asarray(np.linalg.det(self.J11))
+
+    @property
+    def det_wrist(self) -> Array:
+        """det J₂₂.  (...)."""
+        return np.asarray(np.linalg.det(self.J22))
+
+    @property
+    def det(self) -> Array:
+        """det J = det J₁₁ det J₂₂, of the tip as of the wrist's center.  (...).  [Poonawala] eq. 14."""
+        return self.det_arm * self.det_wrist
+
+
+def decouple(robot: Jointed, q: ArrayLike, frame: str | None = None) -> Decoupled:
+    """The Jacobian taken apart at the wrist's center, for a frame behind a spherical wrist.  [Poonawala] §2.4."""
+    need_joints(robot)
+    if not spherical_wrist(robot, frame):
+        raise InputError(f"the last three axes of {robot.name!r} do not meet in a point: no wrist to take off")
+    J = checked_jacobian(robot, q, frame, "spatial")
+    c = _center(robot, q, frame)
+    at_center = J[..., :3, :] + np.cross(np.swapaxes(J[..., 3:, :], -1, -2), c[..., None, :]).swapaxes(-1, -2)
+    k = robot.n - 3
+    return Decoupled(at_center[..., :k], J[..., 3:, :k], J[..., 3:, k:], c)
+
+
+def _center(robot: Jointed, q: ArrayLike, frame: str | None) -> Array:
+    """The wrist's center: on the middle axis, a fixed distance from the last frame, so known even where the outer
+    axes are parallel. Its place in the tip's frame is found once."""
+    local = remembered(robot, ("wrist center", frame), lambda: _local_center(robot, frame))
+    T = np.asarray(robot.fk(q, frame))
+    return np.asarray(T[..., :3, :3] @ local + T[..., :3, 3])
+
+
+def _local_center(robot: Jointed, frame: str | None) -> Array:
+    q = robot.random_configuration(STATES, seed=1)
+    lines = axes(robot, q, frame)
+    c, _ = meeting_point(lines.directions[:, -3:], lines.points[:, -3:])
+    T = np.asarray(robot.fk(q, frame))
+    return np.asarray(np.einsum("kji,kj->ki", T[:, :3, :3], c - T[:, :3, 3]).mean(axis=0))
+
+
+# ---------------------------------------------------------------------------------------------- shoulder, elbow, wrist
+def factors(robot: Jointed, q: ArrayLike, frame: str | None = None) -> dict[str, float]:
+    """Numbers without units that vanish, each, at one kind of singularity; none if the geometry is not known.
+
+    Spherical wrist: "wrist" det J₂₂, axes 4 and 6 parallel; "elbow" and "shoulder" of the arm. Three parallel axes:
+    "wrist" axis 6 parallel to them, "elbow" the three in one plane, "shoulder" the meeting of axes 5 and 6 in the plane
+    through axis 1 parallel to axis 2. Two or three parallel axes in all: "elbow", the links in line. Three joints
+    that place a point: "shoulder" and "elbow"."""
+    need_joints(robot)
+    x = array("q", q)
+    if x.ndim != 1:
+        raise InputError("one state at a time")
+    if spherical_wrist(robot, frame):
+        return _wrist_factors(robot, x, frame)
+    if three_parallel(robot, frame):
+        return _parallel_factors(robot, x, frame)
+    return _small_factors(robot, x, frame)
+
+
+def _wrist_factors(robot: Jointed, q: Array, frame: str | None) -> dict[str, float]:
+    lines, L = axes(robot, q, frame), length_of(robot, frame)
+    blocks = decouple(robot, q, frame)
+    J11 = blocks.J11 / L
+    found = {"wrist": float(abs(blocks.det_wrist))}
+    if robot.n == 6:
+        return {**_articulated(robot, lines, J11, frame), **found}
+    if robot.n == 7 and spherical_shoulder(robot, frame):
+        s, _ = meeting_point(lines.directions[:3], lines.points[:3])
+        out = blocks.center - s
+        radial = float(abs(J11[:, 3] @ out) / L)  # joint 4 stretches the arm, or does not
+        return {"shoulder": float(np.linalg.svd(J11[:, :3])[1][1]), "elbow": radial, **found}
+    return {"arm": float(np.linalg.svd(J11)[1][-1]), **found}
+
+
+def _articulated(robot: Jointed, lines: Axes, J11: Array, frame: str | None) -> dict[str, float]:
+    """Joints 2 and 3 move the wrist's center within a surface. Elbow: they move it along one line only. Shoulder:
+    joint 1 does not move it out of that surface."""
+    c1, c2, c3 = J11.T
+    normal = np.cross(c2, c3)
+    elbow = float(np.linalg.norm(normal))
+    if _parallel(robot, frame, (1, 2)):
+        return {"shoulder": float(abs(c1 @ lines.directions[1])), "elbow": elbow}
+    if elbow > MEETS:
+        return {"shoulder": float(abs(c1 @ normal) / elbow), "elbow": elbow}
+    return {"shoulder": float(np.linalg.svd(J11)[1][1]), "elbow": elbow}
+
+
+def _parallel_factors(robot: Jointed, q: Array, frame: str | None) -> dict[str, float]:
+    lines, L = axes(robot, q, frame), length_of(robot, frame)
+    a, p = lines.directions, lines.points
+    o2, o3, o4 = (x - (x @ a[1]) * a[1] for x in p[1:4])  # in a plane across the axes
+    c, _ = meeting_point(a[4:6], p[4:6])
+    return {
+        "shoulder": float(abs(np.cross(a[0], c - p[0]) @ a[1]) / L),
+        "elbow": float(np.linalg.norm(np.cross(o3 - o2, o4 - o3)) / L**2),
+        "wrist": float(np.linalg.norm(np.cross(a[5], a[1]))),
+    }
+
+
+def _small_factors(robot: Jointed, q: Array, frame: str | None) -> dict[str, float]:
+    """Of an arm whose turning axes, two or three, are all parallel: how far they and the tip (or the third) are from
+    lying in one plane. Of three joints that move a point in space: those of an articulated arm."""
+    turning = [k for k, c in enumerate(robot.model.coordinates) if c.joint.periodic]
+    if not _serial(robot, frame) or not 2 <= len(turning) <= 3:
+        return {}
+    lines, L = axes(robot, q, frame), length_of(robot, frame)
+    if _parallel(robot, frame, tuple(turning)):
+        a, tip = lines.directions[turning[0]], np.asarray(robot.fk(q, frame))[:3, 3]
+        o1, o2, o3 = [x - (x @ a) * a for x in (*lines.points[turning], tip)][:3]
+        return {"elbow": float(np.linalg.norm(np.cross(o2 - o1, o3 - o2)) / L**2)}
+    if robot.n == 3:
+        return _articulated(robot, lines, checked_jacobian(robot, q, frame, "world")[:3] / L, frame)
+    return {}
+
+
+def kinds(robot: Jointed, q: ArrayLike, frame: str | None = None, tolerance: float = 1e-6) -> tuple[str, ...]:
+    """The names of a singular state: the factors that vanish, or the smallest if none quite does; empty if the
+    arm's geometry has no such parts."""
+    found = factors(robot, q, frame)
+    if not found:
+        return ()
+    near = tuple(name for name, value in found.items() if value < 10 * tolerance)
+    return near or (min(found, key=lambda name: found[name]),)
+
 
 # A singular value below this part of the arm's largest counts as zero: angles written with seven digits are meant to
 # be what they nearly are.
@@ -87,7 +316,7 @@ class Singularities:
         about = self._about
         if not self.singular or set(about.chosen.names) != set(natural(about.robot, about.frame).names):
             return ()  # the names belong to the rows that the arm is built for
-        return wrist.kinds(about.robot, self._q, about.frame, about.tolerance)
+        return kinds(about.robot, self._q, about.frame, about.tolerance)
 
     def __repr__(self) -> str:
         if self.left.ndim != 2:

@@ -16,7 +16,7 @@ from dalembert import kernels
 from dalembert.algorithms.task_space import GEOMETRIC
 from dalembert.arguments import array, switch
 from dalembert.compile.functions import LARGEST_ANGLE
-from dalembert.errors import InputError, SingularityError, unknown
+from dalembert.errors import InputError, SingularityError, choose
 from dalembert.kernels import need_tree
 from dalembert.kinematics.jacobian import (
     doubles,
@@ -173,10 +173,8 @@ def _read(
 ) -> _Asked:
     need_joints(robot)
     need_tree(robot.model)
-    if jacobian not in kernels.WORDS["jacobian"]:
-        raise unknown("jacobian", jacobian, kernels.WORDS["jacobian"])
-    if expressed_in not in kernels.WORDS["expressed_in"]:
-        raise unknown("expressed_in", expressed_in, kernels.WORDS["expressed_in"])
+    choose("jacobian", jacobian, kernels.WORDS["jacobian"])
+    choose("expressed_in", expressed_in, kernels.WORDS["expressed_in"])
     if jacobian != GEOMETRIC and expressed_in != "world":
         raise InputError(
             f"the {jacobian!r} Jacobian is that of a position and angles in the base frame: it is not {expressed_in!r}"

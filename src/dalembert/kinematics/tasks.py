@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 
 Array = NDArray[np.float64]
 
@@ -114,9 +114,7 @@ def task(rows: Rows) -> Task:
 
 
 def _word(word: str) -> tuple[int, ...]:
-    if word not in WORDS:
-        raise unknown("rows", word, WORDS)
-    return WORDS[word]
+    return WORDS[choose("rows", word, WORDS)]
 
 
 def _weighed(weights: Array) -> Task:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array
-from dalembert.errors import InputError, SingularityError, unknown
+from dalembert.errors import InputError, SingularityError, choose
 from dalembert.kinematics.jacobian import ROUNDING, Integers, checked_jacobian, natural, scale_of, task_jacobian
 from dalembert.kinematics.tasks import Array, Rows, share, task
 from dalembert.system import Jointed
@@ -85,8 +85,7 @@ def pseudo_inverse(
     J = array("J", J)
     if J.ndim < 2 or 0 in J.shape[-2:]:
         raise InputError(f"J has shape {J.shape}; it must be a matrix, (..., m, n)")
-    if side not in SIDES:
-        raise unknown("side", side, SIDES)
+    choose("side", side, SIDES)
     R = _root(joint_weights, J.shape[-1])
     U, s, Vt = np.linalg.svd(J @ R, full_matrices=False)
     scale = s[..., :1]  # J alone is known here, so its own largest

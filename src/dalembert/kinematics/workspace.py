@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.draw.pyplot import pyplot, styled
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.kernels import need_vector
 from dalembert.kinematics.jacobian import need_joints
 from dalembert.kinematics.manipulability import manipulability
@@ -54,8 +54,7 @@ class Workspace:
     def slice(self, coordinate: str, at: float, thickness: float) -> Workspace:
         """The states with a coordinate ("x", "y", "z", or "phi", the orientation of a planar arm) within ± half a
         thickness of a value."""
-        if coordinate not in COORDINATES:
-            raise unknown("coordinate", coordinate, COORDINATES)
+        choose("coordinate", coordinate, COORDINATES)
         if coordinate == "phi":
             away = np.abs(np.angle(np.exp(1j * (self.phi - at))))
         else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.lagrange.derive import null_space, shortened, solve
 from dalembert.lagrange.fourier import tidy
 from dalembert.lagrange.symbols import Expression, sp
@@ -142,8 +142,7 @@ def find(s: LagrangianSystem, name: str) -> tuple[str, Nested]:
 
     def letters(what: str) -> Nested:
         what = ALIASES.get(what, what)
-        if what not in TABLE:
-            raise unknown(f"quantity of {s.name!r}", what, TABLE)
+        choose(f"quantity of {s.name!r}", what, TABLE)
         if what in OF_CONSTRAINTS and not s._terms.A:
             raise InputError(f"{s.name!r} has no constraints, and so no {name}")
         return TABLE[what][0](s)

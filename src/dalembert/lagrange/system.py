@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import array, number
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.flow import Flow
 from dalembert.lagrange import kernels
 from dalembert.lagrange.bodies import Particle, Placed, RigidBody, as_bodies, energies, placed
@@ -169,8 +169,7 @@ class LagrangianSystem:
             name = str(key)
             if name in self.joint_names or name in {s.name for s in self._energies.inputs}:
                 raise InputError(f"the name {name!r} is used twice: for a parameter, and for a coordinate or an input")
-            if name not in names:
-                raise unknown(f"parameter of {self.name!r}", name, names)
+            choose(f"parameter of {self.name!r}", name, names)
             if name in seen:
                 raise InputError(f"the name {name!r} is used twice among the parameters")
             seen.add(name)
@@ -535,7 +534,7 @@ class LagrangianSystem:
         designs. `energies`: kinetic and potential energy are observed [J]; `books`: the multipliers too, and what is
         supplied and lost [W]. Constraints enter by their multipliers, so that A q̈ + Ȧ q̇ = 0; what drifts off them is
         not put back."""
-        from dalembert.lagrange.motion import lagrangian_flow
+        from dalembert.lagrange.kernels import lagrangian_flow
 
         return lagrangian_flow(self, friction, energies, books, parameters)
 
@@ -572,8 +571,7 @@ class LagrangianSystem:
         known = {s.name: s for s in self._parameters}
         names = [str(s) for s in parameters]
         for name in names:
-            if name not in known:
-                raise unknown(f"parameter of {self.name!r}", name, known)
+            choose(f"parameter of {self.name!r}", name, known)
             if names.count(name) > 1:
                 raise InputError(f"the name {name!r} is used twice among the parameters")
         return tuple(known[name] for name in names)

@@ -6,9 +6,8 @@ import itertools
 import math
 from dataclasses import dataclass, field
 
-from dalembert.describe.chain import spatial_inertia
+from dalembert.describe.chain import Ends, leader, ranges, spatial_inertia
 from dalembert.describe.description import Description, Drive, Joint, Limit, Link, Origin
-from dalembert.describe.mimics import Ends, leader, ranges
 from dalembert.friction.laws import Friction, friction
 from dalembert.joints import JOINTS
 from dalembert.model.model import BASE, Body, Coordinate, Frame, Loop, Model

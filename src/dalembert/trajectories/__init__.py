@@ -7,10 +7,9 @@ from dalembert.trajectories.combined import Along, Certified, along, sequence
 from dalembert.trajectories.joint_path import to_joints
 from dalembert.trajectories.paths import PosePath, arc, circle, line, poses, screw, via
 from dalembert.trajectories.piecewise import Piecewise
-from dalembert.trajectories.polynomials import blends, cubic, minimum_jerk, quintic, septic
+from dalembert.trajectories.polynomials import blends, cubic, minimum_jerk, quintic, septic, set_point, spline, table
 from dalembert.trajectories.ramps import jerk_limited, s_curve, trapezoid
 from dalembert.trajectories.sines import Sines, fourier, random_fourier, sines
-from dalembert.trajectories.splines import set_point, spline, table
 from dalembert.trajectories.time_optimal import time_optimal
 from dalembert.trajectories.trajectory import Extremes, SampledMotion, Trajectory
 

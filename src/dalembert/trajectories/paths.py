@@ -22,8 +22,8 @@ from dalembert.spatial import rotation
 from dalembert.spatial.vector import matmul
 from dalembert.trajectories.limits import EQUAL, Array, array, choice
 from dalembert.trajectories.piecewise import Piecewise
+from dalembert.trajectories.polynomials import ENDS, coefficients, space
 from dalembert.trajectories.sines import Sines
-from dalembert.trajectories.splines import ENDS, coefficients, space
 from dalembert.trajectories.trajectory import Traced, Trajectory
 
 XYZ = ("x", "y", "z")

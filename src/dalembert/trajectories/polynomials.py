@@ -1,18 +1,193 @@
-"""Polynomials from a state to another: cubic, quintic, septic, minimum jerk; straight stretches with blends."""
+"""Polynomials from a state to another: cubic, quintic, septic, minimum jerk; straight stretches with blends.
+
+Splines through points: cubic (C²) and quintic (C⁴), natural, clamped or periodic; motions from tables, and motions
+that stay.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from math import factorial, inf
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.errors import InputError
-from dalembert.trajectories.limits import choice, distinct, ends, points_of, positive, read_limits, times_of, vector
-from dalembert.trajectories.piecewise import RATES, Piecewise, hermite, keep_limits
+from dalembert.trajectories.limits import (
+    EQUAL,
+    Array,
+    MotionLimits,
+    choice,
+    distinct,
+    duration_of,
+    ends,
+    points_of,
+    positive,
+    read_limits,
+    times_of,
+    vector,
+)
+from dalembert.trajectories.piecewise import RATES, Piecewise, hermite, keep_limits, keep_positions
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
+
+ENDS = ("natural", "clamped", "periodic")
+SPACINGS = {"chord": 1.0, "centripetal": 0.5, "uniform": 0.0}
+
+
+def spline(
+    points: ArrayLike,
+    times: ArrayLike | None = None,
+    *,
+    ends: str = "natural",
+    degree: int = 3,
+    duration: float | None = None,
+    spacing: str | None = None,
+    start_velocity: ArrayLike = 0.0,
+    end_velocity: ArrayLike = 0.0,
+    start_acceleration: ArrayLike = 0.0,
+    end_acceleration: ArrayLike = 0.0,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    jerk: ArrayLike | None = None,
+    robot: Robot | None = None,
+) -> Piecewise:
+    """A spline through points (k, m), of degree 3 (C²) or 5 (C⁴).
+
+    `ends`: "natural" (the derivatives after the velocity, or after the acceleration of a quintic, vanish there),
+    "clamped" (velocities, and accelerations of a quintic, as given, at rest by default), "periodic" (the last point is
+    the first, and the motion goes on). `times` (k,) from 0 on; if not given they grow with the distance between points
+    to the power 1 ("chord"), ½ ("centripetal") or 0 ("uniform"), over the `duration`; if that is not given either, as
+    fast as the limits allow."""
+    x = points_of(points)
+    choice("ends", ends, ENDS)
+    choice("degree", degree, (3, 5))
+    m = x.shape[1]
+    known = read_limits(m, robot, velocity, acceleration, jerk)
+    rates = [
+        np.stack([vector("start_velocity", start_velocity, m), vector("end_velocity", end_velocity, m)]),
+        np.stack(
+            [vector("start_acceleration", start_acceleration, m), vector("end_acceleration", end_acceleration, m)]
+        ),
+    ]
+    given = any(r.any() for r in rates)
+    if given and ends != "clamped":
+        raise InputError(f"a {ends} spline has no rates of its own at the ends; give ends='clamped'")
+    if degree == 3 and rates[1].any():
+        raise InputError("a cubic spline has no accelerations of its own at the ends; give degree=5")
+    if times is not None and duration is not None:
+        raise InputError("give times or a duration, not both")
+    t, free = _times(x, times, duration, spacing, known, given)
+    C = coefficients(t, x, degree, ends, rates[: (degree - 1) // 2])
+    return keep_limits(Piecewise(t, C, known.names, known.units, repeats=ends == "periodic"), known, fit=free)
+
+
+def _times(
+    x: Array, times: ArrayLike | None, duration: float | None, spacing: str | None, known: MotionLimits, given: bool
+) -> tuple[Array, bool]:
+    """The times of the points, and whether they are still to be scaled to the limits."""
+    if times is not None:
+        if spacing is not None:
+            raise InputError(f"spacing={spacing!r} finds times, and they are given: leave out one of the two")
+        return times_of(times, len(x)), False
+    t = space(x, SPACINGS[choice("spacing", spacing or "chord", tuple(SPACINGS))])
+    if duration is not None:
+        return t * (positive("duration", duration) / t[-1]), False
+    if not known.finite:
+        raise InputError("give times, a duration, or limits that say how fast (velocity=, acceleration=, robot=)")
+    if given:
+        raise InputError("with rates at its ends a spline needs times or a duration")
+    return t, True
+
+
+def space(x: Array, power: float) -> Array:
+    """Parameters of points (k, m) from 0 on, growing with the distances between them to this power."""
+    d = np.linalg.norm(np.diff(x, axis=0), axis=1)
+    same = d <= EQUAL * max(float(np.abs(x).max()), 1e-300)
+    if same.any():
+        k = int(same.argmax())
+        raise InputError(f"points[{k}] and points[{k + 1}] are the same point; leave one out, or give times")
+    return np.concatenate([[0.0], np.cumsum(d**power)])
+
+
+def coefficients(t: Array, x: Array, degree: int, ends: str, rates: Sequence[Array]) -> Array:
+    """Coefficients (p, degree + 1, m) of the spline of this degree through x at t; `rates`, per derivative, (2, m) at
+    the ends."""
+    from scipy.interpolate import make_interp_spline
+
+    m, half = x.shape[1], (degree + 1) // 2
+    known: Any
+    if len(x) == 2 and ends == "natural":  # of all quadratics with x‴ = 0, the line
+        return np.stack([x[:1], np.diff(x, axis=0) / t[1], *[np.zeros((1, m))] * (degree - 1)], axis=1)
+    if ends == "periodic":
+        if len(x) < 3:
+            raise InputError("a periodic spline needs three or more points, the last of them the first")
+        if np.abs(x[0] - x[-1]).max() > 1e-9 * (float(np.abs(x).max()) or 1.0):
+            raise InputError("a periodic spline ends where it begins: the last point must be the first")
+        x, known = np.concatenate([x[:-1], x[:1]]), "periodic"
+    elif ends == "natural":
+        known = ([(d, np.zeros(m)) for d in range(half, degree)],) * 2
+    else:
+        known = tuple([(d, rate[end]) for d, rate in enumerate(rates, 1)] for end in (0, 1))
+    found = make_interp_spline(t, x, degree, bc_type=known)
+    return np.stack([x[:-1], *(found(t[:-1], nu=d) / factorial(d) for d in range(1, degree + 1))], axis=1)
+
+
+INTERPOLATIONS = ("hold", "linear", "cubic", "quintic")
+
+
+def table(
+    times: ArrayLike,
+    x: ArrayLike,
+    xd: ArrayLike | None = None,
+    xdd: ArrayLike | None = None,
+    *,
+    interpolation: str = "cubic",
+    robot: Robot | None = None,
+) -> Piecewise:
+    """A motion through the rows of a table, x (k, m) at times (k,) from 0 on.
+
+    `interpolation`: "hold" (each value until the next), "linear", "cubic" (C¹ with the velocities xd if they are given,
+    else the natural spline, C²), "quintic" (C² with xd and xdd, else the natural spline, C⁴)."""
+    rows = points_of(x)
+    t = times_of(times, len(rows))
+    choice("interpolation", interpolation, INTERPOLATIONS)
+    rates = [_read_like(name, value, rows) for name, value in (("xd", xd), ("xdd", xdd)) if value is not None]
+    if xdd is not None and xd is None:
+        raise InputError("a table with accelerations xdd needs its velocities xd too")
+    known = read_limits(rows.shape[1], robot)
+    wanted = INTERPOLATIONS.index(interpolation) - 1  # 0: linear, 1: cubic, 2: quintic
+    if rates and len(rates) != wanted:
+        raise InputError(
+            f"{interpolation!r} interpolation does not go with {len(rates)} given rates: "
+            "cubic takes xd, quintic xd and xdd, the others none"
+        )
+    if interpolation == "hold":
+        C = rows[:-1, None, :]
+        t, C = np.append(t, t[-1] + (t[-1] - t[-2])), np.concatenate([C, rows[-1:, None, :]])
+    elif rates or wanted == 0:
+        parts = [rows, *rates]
+        C = hermite(np.diff(t), [p[:-1] for p in parts], [p[1:] for p in parts])
+    else:
+        C = coefficients(t, rows, 2 * wanted + 1, "natural", [])
+    return keep_positions(Piecewise(t, C, known.names, known.units), known)
+
+
+def _read_like(name: str, value: ArrayLike, rows: Array) -> Array:
+    x = points_of(value)
+    if x.shape != rows.shape:
+        raise InputError(f"{name} has shape {x.shape}; it must be that of x, {rows.shape}")
+    return x
+
+
+def set_point(x: ArrayLike, duration: float = inf, *, robot: Robot | None = None) -> Piecewise:
+    """A motion that stays at x (m,): for ever, or for a time [s] as part of a sequence."""
+    at = vector("x", x)
+    T = duration_of(duration)
+    known = read_limits(len(at), robot)
+    return keep_positions(Piecewise(np.array([0.0, T]), at[None, None, :], known.names, known.units), known)
 
 
 def cubic(

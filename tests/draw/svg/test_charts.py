@@ -12,10 +12,8 @@ from hypothesis import given, strategies as st
 
 import dalembert as dl
 from dalembert.draw.svg import Curve, bars, heat, lines
-from dalembert.draw.svg.axes import Scale, scale_of
-from dalembert.draw.svg.charts import extremes, straighten
-from dalembert.draw.svg.elements import label, width_of
-from dalembert.draw.svg.heat import LEVELS, shade
+from dalembert.draw.svg.charts import LEVELS, extremes, shade, straighten
+from dalembert.draw.svg.elements import Scale, label, scale_of, width_of
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 finite = st.floats(-1e12, 1e12, allow_nan=False)

@@ -12,7 +12,7 @@ import pytest
 import dalembert as dl
 from dalembert.errors import InputError, SingularityError, UnknownNameError
 from dalembert.identification.excite.design import SPARE, excite, fit_within, fits, random_start
-from dalembert.identification.excite.limits import KINDS, read_limits
+from dalembert.identification.excite.limits import KINDS, HalfSpace, box, read_limits
 from dalembert.identification.excite.problem import (
     CRITERIA,
     FourierSeries,
@@ -21,7 +21,6 @@ from dalembert.identification.excite.problem import (
     condition_number,
     d_optimal,
 )
-from dalembert.identification.excite.workspace import HalfSpace, box
 from dalembert.identification.fit.regressor import Columns, base, coupling_of
 from tolerances import DIFFERENCE, ROUNDING, error
 

@@ -18,7 +18,7 @@ from broken import DEFECTS, GOOD, cube_stl, write
 from hypothesis import given, strategies as st
 
 import dalembert as dl
-from dalembert.describe import feasible
+from dalembert.describe import mass as feasible
 from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Origin, Sphere
 from dalembert.findings import SEVERITIES, Edit, at_least
 from dalembert.trust.doctor import RULES, check_all

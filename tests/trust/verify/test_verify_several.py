@@ -9,7 +9,7 @@ from dalembert.describe.toml_read import read_toml
 from dalembert.joints import Floating, Planar, Spherical
 from dalembert.spatial import Motion
 from dalembert.trust.verify.linkage import linkage_of
-from dalembert.trust.verify.unfold import unfold, unfold_linkage
+from dalembert.trust.verify.source import unfold, unfold_linkage
 
 TEXT = """
 name = "several"

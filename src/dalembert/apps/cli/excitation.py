@@ -71,7 +71,7 @@ def excite(
     """
     from dalembert.collision.world import World
     from dalembert.identification.excite.design import excite as find_excitation
-    from dalembert.identification.excite.workspace import HalfSpace
+    from dalembert.identification.excite.limits import HalfSpace
 
     if (lower is None) != (upper is None):
         raise click.UsageError("--lower and --upper go together")

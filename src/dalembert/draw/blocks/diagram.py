@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dalembert.caching import cached_property
-from dalembert.describe.fields import Part
+from dalembert.describe.description import Part
 from dalembert.errors import InputError, choose
 from dalembert.files import whole
 

@@ -4,7 +4,6 @@ Colors are CSS variables with a value of their own to fall back on, so that a pa
 chart by itself is whole.
 """
 
-from dalembert.draw.svg.charts import Curve, bars, lines
-from dalembert.draw.svg.heat import heat
+from dalembert.draw.svg.charts import Curve, bars, heat, lines
 
 __all__ = ["Curve", "bars", "heat", "lines"]

@@ -7,10 +7,9 @@ import math
 import numpy as np
 
 from dalembert.algorithms.jacobians import jacobian
-from dalembert.exercises.chapter import Drawn, Random, chapter, draw
+from dalembert.exercises.chapter import Drawn, Random, chapter, draw, tex
 from dalembert.exercises.families.kinematics import cos_sin, model_of
 from dalembert.exercises.families.rotations import about, small
-from dalembert.exercises.writing import tex
 from dalembert.spatial.rotation import euler_rates, from_euler
 from dalembert.spatial.vector import cross
 

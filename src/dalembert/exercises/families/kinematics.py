@@ -12,8 +12,7 @@ import numpy as np
 from dalembert.algorithms.kinematics import forward_kinematics
 from dalembert.arguments import Array
 from dalembert.describe.dh import check_dh_frames, dh_parameters, from_dh, screw_x, screw_z
-from dalembert.exercises.chapter import Drawn, Random, chapter, draw
-from dalembert.exercises.writing import tex
+from dalembert.exercises.chapter import Drawn, Random, chapter, draw, tex
 from dalembert.model import Model
 from dalembert.model.build import build
 from dalembert.spatial.pose import Pose

@@ -9,10 +9,9 @@ import numpy as np
 
 from dalembert.algorithms.composite import mass_matrix
 from dalembert.algorithms.energy import kinetic_energy, potential_energy
-from dalembert.exercises.chapter import Drawn, Random, chapter, draw
+from dalembert.exercises.chapter import Drawn, Random, add_up, chapter, draw, tex
 from dalembert.exercises.families.kinematics import cos_sin, model_of
 from dalembert.exercises.families.rotations import small
-from dalembert.exercises.writing import add_up, tex
 from dalembert.model import Model
 
 make = chapter(__file__, "Lagrange's equations")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dalembert.exercises.chapter import Drawn, Random, chapter, draw
-from dalembert.exercises.writing import matrix
+from dalembert.exercises.chapter import Drawn, Random, chapter, draw, matrix
 
 make = chapter(__file__, "properties of the dynamics")
 SYMBOL = {"q2": "q_2", "qd1": r"\dot q_1", "qd2": r"\dot q_2", "*": "", "sin(q_2)": r"\sin q_2"}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.arguments import Array
-from dalembert.exercises.chapter import Drawn, Random, chapter, draw
-from dalembert.exercises.writing import bracket
+from dalembert.exercises.chapter import Drawn, Random, bracket, chapter, draw
 from dalembert.spatial.pose import Pose
 from dalembert.spatial.rotation import axis_angle, exp3, from_rpy, log3, to_rpy
 from dalembert.spatial.vector import cross, skew

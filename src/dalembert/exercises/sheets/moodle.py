@@ -17,8 +17,7 @@ from dalembert.exercises.exercise import Answer, Exercise
 from dalembert.exercises.numbers import PREFIXES, read_unit
 from dalembert.exercises.sheets import paper
 from dalembert.exercises.sheets.markup import MOODLE, PLAIN, write, write_line
-from dalembert.exercises.sheets.samples import draw_points, evaluate_entries
-from dalembert.exercises.sheets.sheet import Sheet
+from dalembert.exercises.sheets.sheet import Sheet, draw_points, evaluate_entries
 
 # The shares, in percent, that Moodle takes for an answer; another one stops the import.
 SHARES = (0.0, 5.0, 10.0, 11.11111, 12.5, 14.28571, 16.66667, 20.0, 25.0, 30.0, 33.33333, 40.0, 50.0, 60.0, 66.66667,

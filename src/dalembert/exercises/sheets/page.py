@@ -19,8 +19,7 @@ from dalembert.exercises.exercise import Answer, Exercise
 from dalembert.exercises.grade import FACTORS
 from dalembert.exercises.sheets import paper
 from dalembert.exercises.sheets.markup import HTML, write, write_line
-from dalembert.exercises.sheets.samples import draw_points, evaluate_entries
-from dalembert.exercises.sheets.sheet import Sheet
+from dalembert.exercises.sheets.sheet import Sheet, draw_points, evaluate_entries
 
 POINTS = 6  # at which formulas are compared
 HOW = (

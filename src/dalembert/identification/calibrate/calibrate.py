@@ -18,7 +18,7 @@ from dalembert.arguments import number
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.describe.chain import to_origin, to_pose
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
 from dalembert.identification.calibrate.corrections import axes_of, correct_origin, corrected_pose, correction
 from dalembert.identification.calibrate.measurements import Measurement
@@ -170,8 +170,7 @@ class _Problem:
         held = (fixed,) if isinstance(fixed, str) else tuple(fixed)
         for given, choices in ((asked, (*GROUPS, *names)), (held, tuple(names))):
             for name in given:
-                if name not in choices:
-                    raise unknown("correction", name, choices)
+                choose("correction", name, choices)
         open_ = {"unknown", *asked}
         return [p for p in self.parameters if p.name not in held and {p.group, p.name} & open_]
 

@@ -79,20 +79,12 @@ def corrected_pose(
         T = correct(T @ body.placement @ Pose(R), X[row]) @ Pose(transpose(R))
         T = T @ joints.pose(replace(body, placement=Pose()), x[i])
     T = correct(T @ frame.pose @ tool, X[len(path) + 1])
-    J: list[list[Scalar]] = [[] for _ in range(6)]
+    columns: list[tuple[Scalar, ...]] = []
     for R, left, p in stations:
-        turned = matmul(R, left)
-        for k in range(3):  # translations move the target by themselves
-            for i in range(3):
-                J[i].append(R[i][k])
-                J[3 + i].append(0.0)
-        for k in range(3):  # rotations turn it about the corrected origin
-            w = tuple(row[k] for row in turned)
-            v = cross(w, sub(T.p, p))
-            for i in range(3):
-                J[i].append(v[i])
-                J[3 + i].append(w[i])
-    return T, J
+        columns += [(*v, 0.0, 0.0, 0.0) for v in transpose(R)]  # translations move the target by themselves
+        # Rotations turn it about the corrected origin.
+        columns += [(*cross(w, sub(T.p, p)), *w) for w in transpose(matmul(R, left))]
+    return T, [list(row) for row in zip(*columns, strict=True)]
 
 
 def correct_origin(origin: Pose, body: Body, x: Six) -> Pose:

@@ -21,14 +21,21 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import array, count, number, switch
 from dalembert.caching import cached_property
 from dalembert.collision.world import World
-from dalembert.errors import InputError, SingularityError, unknown
-from dalembert.identification.excite.avoid import read_avoid
-from dalembert.identification.excite.bandwidth import Bandwidth, choose_harmonics, content_above, read_bandwidth
+from dalembert.errors import InputError, SingularityError, choose
+from dalembert.identification.excite.avoid import find_way, read_avoid, read_start
 from dalembert.identification.excite.excitation import Excitation, LimitCertificate
-from dalembert.identification.excite.limits import KINDS, ExcitationLimits, read_limits
+from dalembert.identification.excite.limits import (
+    KINDS,
+    Bandwidth,
+    ExcitationLimits,
+    HalfSpace,
+    choose_harmonics,
+    content_above,
+    read_bandwidth,
+    read_limits,
+    up,
+)
 from dalembert.identification.excite.problem import CRITERIA, FourierSeries, Problem, Values, condition_number
-from dalembert.identification.excite.way import find_way, read_start
-from dalembert.identification.excite.workspace import HalfSpace, up
 from dalembert.identification.fit.regressor import FRICTION, Columns, base
 from dalembert.kernels import need_tree, need_vector
 from dalembert.robot import Limits, Robot
@@ -123,8 +130,7 @@ def excite(
     share = number("margin", margin)
     if not 0 <= share <= 0.5:
         raise InputError(f"margin is the share of every range that is kept free, 0 to 0.5; got {margin!r}")
-    if criterion not in CRITERIA:
-        raise unknown("criterion", criterion, CRITERIA)
+    choose("criterion", criterion, CRITERIA)
     if columns is not None and (friction is not True or rotor is not True):
         raise InputError("columns say which friction and rotors are identified: leave out friction= and rotor=")
     stand = None if start is None else read_start(robot, bounds, start)

@@ -16,9 +16,8 @@ from dalembert.arguments import number
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
 from dalembert.files import whole_table
-from dalembert.identification.excite.limits import KINDS, ExcitationLimits
-from dalembert.identification.excite.way import lowest_along
-from dalembert.identification.excite.workspace import HalfSpace
+from dalembert.identification.excite.avoid import lowest_along
+from dalembert.identification.excite.limits import KINDS, ExcitationLimits, HalfSpace
 from dalembert.robot import Robot
 from dalembert.trajectories.sines import Sines
 from dalembert.trajectories.trajectory import Trajectory

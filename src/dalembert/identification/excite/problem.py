@@ -24,8 +24,7 @@ from dalembert.compile.interpret import replay
 from dalembert.errors import InputError, SingularityError
 from dalembert.flow import Scalar, Scalars
 from dalembert.identification.excite.avoid import Avoid
-from dalembert.identification.excite.limits import KINDS, ExcitationLimits
-from dalembert.identification.excite.workspace import up
+from dalembert.identification.excite.limits import KINDS, ExcitationLimits, up
 from dalembert.identification.fit.regressor import Base, Columns
 from dalembert.model.lean import lean
 from dalembert.trajectories.sines import Sines, fourier

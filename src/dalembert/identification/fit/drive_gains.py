@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.caching import cached_property
-from dalembert.errors import InputError, SingularityError, unknown
+from dalembert.errors import InputError, SingularityError, choose
 from dalembert.identification.fit.estimate import solve
 from dalembert.identification.fit.payload import TEN, Held
 from dalembert.identification.fit.regression import Compressed, Regression, join, triangle, unit_columns
@@ -126,8 +126,7 @@ def _check(columns: Columns, loaded: bool, payload: Mapping[str, float] | None) 
     if loaded != (payload is not None):
         raise InputError("runs with a load and what is known of it go together: give both loaded= and payload=")
     for name, value in (payload or {}).items():
-        if name not in TEN:
-            raise unknown("parameter of a payload", name, TEN)
+        choose("parameter of a payload", name, TEN)
         if not np.isfinite(value):
             raise InputError(f"the payload's {name!r} is not finite")
     if payload is not None and not payload.get("m", 1.0) >= 0:

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import number
-from dalembert.errors import InputError, SingularityError, unknown
+from dalembert.errors import InputError, SingularityError, choose
 from dalembert.identification.fit.noise import score_covariance
 from dalembert.identification.fit.regression import Compressed, Regression, regression, triangle, unit_columns
 from dalembert.identification.fit.regressor import Base, Columns
@@ -240,8 +240,7 @@ def robust_least_squares(
 ) -> Robust:
     """β by least squares with bounded influence of single samples; `loss` "huber" or "tukey", `constant` in standard
     deviations (None: 95 % efficient for normal errors), `parallel` as in `Columns.blocks`."""
-    if loss not in LOSSES:
-        raise unknown("loss", loss, LOSSES)
+    choose("loss", loss, LOSSES)
     if constant is not None:
         number("constant", constant, "standard deviations", above=0)
     problem = regression(columns, base, samples, parallel)

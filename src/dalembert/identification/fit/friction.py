@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.caching import cached_property
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.friction import LAWS, Friction, friction
 from dalembert.friction.laws import pieces
 from dalembert.identification.fit.estimate import Estimate, least_squares, solve, spread_of
@@ -128,13 +128,11 @@ def nonlinear_friction(
     `law`: "stribeck" (beside the columns' "coulomb" and "viscous") or "power" (instead of "viscous"). `free`: which of
     its nonlinear parameters are looked for, of ("speed", "exponent"); "speed" alone for Stribeck, whose exponent is
     then 2."""
-    if law not in SOUGHT:
-        raise unknown("friction law with nonlinear parameters", law, SOUGHT)
+    choose("friction law with nonlinear parameters", law, SOUGHT)
     row = SOUGHT[law]
     wanted = (next(iter(row.grids)),) if free is None else tuple(free)
     for name in wanted:
-        if name not in row.grids:
-            raise unknown(f"nonlinear parameter of the law {law!r}", name, row.grids)
+        choose(f"nonlinear parameter of the law {law!r}", name, row.grids)
     if not wanted:
         raise InputError("no nonlinear parameter is free: `identify` fits the linear ones")
     for kind in row.needs:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.caching import cached_property
-from dalembert.errors import InputError, SingularityError, unknown
+from dalembert.errors import InputError, SingularityError, choose
 from dalembert.friction import Friction
 from dalembert.identification.fit.consistent import Consistent, find_sizes, fit_consistent
 from dalembert.identification.fit.estimate import (
@@ -201,8 +201,7 @@ def identify(
     kept physically possible. `near`: where parameters stay that the data say nothing about; the robot's own values if
     not given. `parallel`: see `Columns.blocks`. `prior`: a ridge toward `near`, as the number of samples that it counts
     for."""
-    if method not in WAYS:
-        raise unknown("method", method, WAYS)
+    choose("method", method, WAYS)
     if not 0 <= holdout < 0.9:
         raise InputError(f"holdout must be a part between 0 and 0.9, got {holdout!r}")
     G = None if coupling is None else coupling_of(np.asarray(coupling, float))

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from dalembert.arguments import array, count, number
 from dalembert.caching import cached_property
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.identification.fit.regressor import Base, Columns, base
 from dalembert.identification.fit.robot import identified
 from dalembert.identification.log.samples import Log
-from dalembert.robot import Robot
+from dalembert.robot import Robot, need_robot
 from dalembert.simulation.gradient import RolloutFunction, rollout_function
 
 Array = NDArray[np.float64]
@@ -93,12 +93,10 @@ def output_error(
     The torques of each sample are held until the next, as a drive holds its command. `friction`: columns that are
     looked for too, "viscous", "coulomb"; `rotor` inertias. `window` [s]: the length of the pieces that are simulated;
     `every`: so many steps lie between positions that are compared. `method`: of integration, in steps of the log."""
-    if not isinstance(robot, Robot):
-        raise InputError(f"output_error takes a Robot, got {type(robot).__name__}")
+    need_robot(robot, "output_error")
     names = (friction,) if isinstance(friction, str) else tuple(friction)
     for name in names:
-        if name not in FRICTION:
-            raise unknown("friction column of output errors", name, FRICTION)
+        choose("friction column of output errors", name, FRICTION)
     columns = Columns(robot, friction=names, rotor=rotor)
     return _solve(
         columns, base(columns), _Windows(columns, log, window, every, method), count("iterations", iterations, 1)

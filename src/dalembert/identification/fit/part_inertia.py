@@ -18,10 +18,11 @@ from dalembert.arguments import array, number
 from dalembert.describe import mass as mass_of, mesh as mesh_file
 from dalembert.describe.chain import to_pose
 from dalembert.describe.description import Geometry, Inertial, Mesh, Origin
-from dalembert.describe.feasible import verdict
-from dalembert.errors import InputError, unknown
+from dalembert.describe.mass import verdict
+from dalembert.errors import InputError, choose
 from dalembert.robot import Robot
 from dalembert.spatial import Inertia
+from dalembert.spatial.vector import matscale, scale
 
 Array = NDArray[np.float64]
 Measured = float | tuple[float, float]  # a number alone, or with its standard deviation
@@ -372,9 +373,7 @@ MATERIALS: dict[str, Material] = {
 
 def material(name: str) -> Material:
     """The material of that name."""
-    if name not in MATERIALS:
-        raise unknown("material", name, MATERIALS)
-    return MATERIALS[name]
+    return MATERIALS[choose("material", name, MATERIALS)]
 
 
 # --------------------------------------------------------------------------------------------------------- CAD
@@ -424,11 +423,7 @@ def cad(solids: Sequence[Solid], *, mass: float | None = None) -> Inertial:
         raise InputError(f"the holes take away more than there is: {whole.m:g} kg are left")
     if mass is not None:
         factor = number("mass", mass, "kg", above=0) / whole.m
-        whole = Inertia(
-            factor * whole.m,
-            tuple(factor * x for x in whole.h),
-            tuple(tuple(factor * x for x in row) for row in whole.I),
-        )
+        whole = Inertia(factor * whole.m, scale(factor, whole.h), matscale(factor, whole.I))
     found = mass_of.to_inertial(whole)
     if verdict(found.inertia, found.mass) != "feasible":
         raise InputError("no body has the inertia that is left: a hole lies outside the solids it is taken from")
@@ -439,8 +434,7 @@ def with_parts(robot: Robot, inertials: Mapping[str, Inertial]) -> Robot:
     """The same robot whose links have these inertials, by link's name."""
     links = {link.name for link in robot.description.links}
     for name, value in inertials.items():
-        if name not in links:
-            raise unknown("link", name, links)
+        choose("link", name, links)
         if not isinstance(value, Inertial):
             got = type(value).__name__
             raise InputError(f"the inertial of {name!r} is a {got}, where a dalembert.Inertial is needed")

@@ -21,10 +21,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import scalar
 from dalembert.algorithms import linear, regressor
+from dalembert.arguments import array
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.describe.description import Drive, Joint, Origin
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
 from dalembert.identification.log.samples import Samples, find_direction
 from dalembert.robot import Robot
@@ -76,18 +77,14 @@ class Columns:
 
     def __post_init__(self) -> None:
         for name in self.friction:
-            if name not in FRICTION_COLUMNS:
-                raise unknown("friction column", name, FRICTION_COLUMNS)
+            choose("friction column", name, FRICTION_COLUMNS)
         for name, value in self.fixed.items():
-            if name not in self.all_names:
-                raise unknown("parameter", name, self.all_names)
+            choose("parameter", name, self.all_names)
             if not np.isfinite(value):
                 raise InputError(f"the fixed value of {name!r} is not finite")
-        if self.coupling is not None:
-            G = np.asarray(self.coupling, float)
-            n = self.robot.n
-            if G.shape != (n, n) or not np.isfinite(G).all() or (np.diag(G) == 0).any():
-                raise InputError(f"coupling must be a finite {n}×{n} matrix without zeros on its diagonal")
+        n = self.robot.n
+        if self.coupling is not None and not np.diag(array("coupling", self.coupling, (n, n))).all():
+            raise InputError(f"coupling must be a {n}×{n} matrix without zeros on its diagonal")
 
     # ------------------------------------------------------------------------------------------------ names
     @cached_property
@@ -273,11 +270,10 @@ class Columns:
     def near(self, other: Mapping[str, float] | Robot | None, missing: Array | None = None) -> Array:
         """π of all columns of another source: a robot's description (one's own, if None), or by name; what is not
         named is `missing`, or zero."""
-        if other is None or isinstance(other, Robot):
+        if not isinstance(other, Mapping):
             return (self if other is None else replace(self, robot=other, fixed={})).model_values()
         for name in other:
-            if name not in self.all_names:
-                raise unknown("parameter", name, self.all_names)
+            choose("parameter", name, self.all_names)
         rest = np.zeros(len(self.all_names)) if missing is None else missing
         return np.array([float(other.get(name, x)) for name, x in zip(self.all_names, rest, strict=True)])
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
+from dalembert.draw.html import figure, listed, page, paragraph, right, table, tag, verdict
 from dalembert.draw.svg import Curve, lines
+from dalembert.findings import Finding
 from dalembert.friction.laws import spoken
 from dalembert.identification.log.filters import density
 
 if TYPE_CHECKING:
-    from dalembert.findings import Finding
     from dalembert.identification.fit.identify import Identification
     from dalembert.identification.handover import Outcome
 
@@ -22,85 +23,64 @@ Array = NDArray[np.float64]
 HEIGHT = 190
 MEASURED, PREDICTED, RESIDUAL = 7, 1, 0  # tones of `dalembert.draw.svg`: gray, orange, blue
 
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #22262e; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
-h1 { font-size: 1.6rem } h2 { font-size: 1.15rem; margin-top: 2.2rem }
-table { border-collapse: collapse; font-size: 13px } td, th { padding: .15rem .7rem; text-align: right }
-td:first-child, th:first-child { text-align: left } tr:nth-child(even) { background: #f3f4f6 }
-th { border-bottom: 1px solid #9aa1ad } figure { margin: .6rem 0 } figcaption { font-size: 13px; color: #565d69 }
-svg { max-width: 100%; height: auto } .bad { color: #b3261e }
-"""
-
 
 def html(outcome: Outcome) -> str:
     """The whole page."""
-    name = escape(outcome.source.name)
-    word = "handed over" if outcome.ok else "refused"
-    said = "".join(f"<li{_tone(f)}>{escape(str(f))}</li>" for f in outcome.verdict)
-    parts = [f"<h1>Identification of {name}: {word}</h1>", f"<ul>{said}</ul>" if said else "", "<h2>First look</h2>"]
-    for look in outcome.looks:
-        found = "".join(f"<li{_tone(f)}>{escape(str(f))}</li>" for f in look)
-        parts.append(f"<p>{escape(look.source)}</p><ul>{found or '<li>nothing suspicious</li>'}</ul>")
-    result = outcome.result
-    if result is not None:
-        whole = [*result.samples, *result.held]
-        parts += [
-            "<h2>How well torques are predicted</h2>",
-            *(f"<p>{escape(line)}.</p>" for line in outcome.lines()[-2 - len(outcome.validated) :]),
-            _table(outcome.HEAD, [[escape(str(x)) for x in row] for row in outcome.rows()]),
-            _folds(outcome),
-            "<h2>What was chosen</h2>",
-            _choices(outcome),
-            "<h2>Measured and predicted torques</h2>",
-            *_pictures(result),
-            "<h2>Spectra of what is left</h2>",
-            _spectra(result),
-            "<h2>Base parameters</h2>",
-            f"<p>{escape(result.summary())}.</p>",
-            _parameters(result),
-            "<h2>Bodies</h2>",
-            _bodies(result),
-            "<h2>Drives</h2>",
-            _drives(outcome),
-            "<h2>What was done to the log</h2>",
-            f"<ul>{''.join(f'<li>{escape(note)}</li>' for note in (*result.notes, *whole[0].notes))}</ul>",
-        ]
-    head = f'<meta charset="utf-8"><title>Identification of {name}</title><style>{STYLE}</style>'
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n' + "\n".join(parts) + "\n</body></html>\n"
+    looks = [(paragraph(look.source), _told(look) or listed(["nothing suspicious"])) for look in outcome.looks]
+    parts = [
+        _told(outcome.verdict),
+        tag("section", tag("h2", "First look"), *(piece for look in looks for piece in look)),
+    ]
+    if outcome.result is not None:
+        parts += _sections(outcome, outcome.result)
+    return page(f"Identification of {outcome.source.name}: {'handed over' if outcome.ok else 'refused'}", *parts)
 
 
-def _tone(finding: Finding) -> str:
-    return ' class="bad"' if finding.severity == "error" else ""
+def _told(findings: Iterable[Finding]) -> Markup:
+    told = [verdict("bad", f) if f.severity == "error" else str(f) for f in findings]
+    return listed(told) if told else Markup("")
 
 
-def _folds(outcome: Outcome) -> str:
+def _sections(outcome: Outcome, result: Identification) -> Iterator[Markup]:
+    """Under its heading, each part of what a fit says."""
+    reached = outcome.lines()[-2 - len(outcome.validated) :]
+    sections = {
+        "How well torques are predicted": [*(paragraph(f"{line}.") for line in reached), *_folds(outcome)],
+        "What was chosen": _choices(outcome),
+        "Measured and predicted torques": _pictures(result),
+        "Spectra of what is left": [_spectra(result)],
+        "Base parameters": [paragraph(f"{result.summary()}."), _parameters(result)],
+        "Bodies": [_bodies(result)],
+        "Drives": [_drives(outcome)],
+        "What was done to the log": [listed((*result.notes, *result.samples[0].notes))],
+    }
+    for heading, content in sections.items():
+        yield tag("section", tag("h2", heading), *content)
+
+
+def _folds(outcome: Outcome) -> list[Markup]:
     assert outcome.folds is not None
     shown = ", ".join(f"{100 * x:.2f}" for x in outcome.folds)
     how = "of the period" if outcome.period is not None else "of time"
-    return f"<p>Blocks {how}, each predicted by a fit to the others: {shown} % of the torques' RMS.</p>"
+    said = f"Blocks {how}, each predicted by a fit to the others: {shown} % of the torques' RMS."
+    return [table(outcome.HEAD, outcome.rows()), paragraph(said)]
 
 
-def _choices(outcome: Outcome) -> str:
+def _choices(outcome: Outcome) -> list[Markup]:
     tables = []
     if outcome.cutoffs:
         rows = [
-            [f"{c:.3g}", f"{100 * e:.2f}", "chosen: the highest as good as the best" * (c == outcome.cutoff)]
+            (f"{c:.3g}", f"{100 * e:.2f}", "chosen: the highest as good as the best" * (c == outcome.cutoff))
             for c, e in outcome.cutoffs
         ]
-        tables.append(_table(["cut-off [Hz]", "error on blocks not fitted [%]", ""], rows))
+        tables.append(table(["cut-off [Hz]", "error on blocks not fitted [%]", ""], rows))
     if outcome.trials:
         trials = [
-            [x.term, "taken" if x.taken else "not taken", f"{100 * x.change:+.3g}", f"{100 * x.deviation:.2g}"]
+            (x.term, "taken" if x.taken else "not taken", f"{100 * x.change:+.3g}", f"{100 * x.deviation:.2g}")
             for x in outcome.trials
         ]
-        tables.append(_table(["term", "", "squares left if decided otherwise [%]", "± [%]"], trials))
-    return "<br>".join(tables) or "<p>Everything was given.</p>"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    cells = "".join(f"<th>{escape(x)}</th>" for x in head)
-    body = "\n".join("<tr>" + "".join(f"<td>{x}</td>" for x in row) + "</tr>" for row in rows)
-    return f"<table><tr>{cells}</tr>\n{body}</table>"
+        tables.append(table(["term", "", "squares left if decided otherwise [%]", "± [%]"], trials))
+    return tables or [paragraph("Everything was given.")]
 
 
 def _predictions(result: Identification) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
@@ -116,23 +96,20 @@ def _predictions(result: Identification) -> tuple[Array, Array, Array, NDArray[n
     return t[order], tau[order], predicted[order], held[order]
 
 
-def _pictures(result: Identification) -> list[str]:
+def _pictures(result: Identification) -> list[Markup]:
     t, measured, predicted, held = _predictions(result)
     edges = t[np.flatnonzero(np.diff(held)) + 1].tolist()
     note = "; held out: between the lines" if len(edges) > 1 else "; held out: right of the line" if edges else ""
+    shown = (measured, "measured", MEASURED), (predicted, "predicted", PREDICTED)
+    shown += ((measured - predicted, "residual", RESIDUAL),)
     figures = []
     for k, joint in enumerate(result.columns.robot.joint_names):
-        curves = [
-            Curve(t, measured[:, k], "measured", tone=MEASURED),
-            Curve(t, predicted[:, k], "predicted", tone=PREDICTED),
-            Curve(t, (measured - predicted)[:, k], "residual", tone=RESIDUAL),
-        ]
-        drawn = lines(curves, height=HEIGHT, marks=edges)
-        figures.append(f"<figure>{drawn}<figcaption>{escape(joint)} [N m] over time [s]{note}</figcaption></figure>")
+        curves = [Curve(t, x[:, k], word, tone=tone) for x, word, tone in shown]
+        figures.append(figure(lines(curves, height=HEIGHT, marks=edges), f"{joint} [N m] over time [s]{note}"))
     return figures
 
 
-def _spectra(result: Identification) -> str:
+def _spectra(result: Identification) -> Markup:
     """√ of the power density of the residuals, over frequency up to the cut-off and somewhat beyond."""
     _, measured, predicted, _ = _predictions(result)
     f, P = density(measured - predicted, result.samples[0].dt)
@@ -144,45 +121,42 @@ def _spectra(result: Identification) -> str:
     names = result.columns.robot.joint_names
     curves = [Curve(middle, level[:, k], joint, thin=True) for k, joint in enumerate(names)]
     drawn = lines(curves, height=300, log=True, floor=1e-6, x="Hz", y="N m/√Hz")
-    return f"<figure>{drawn}<figcaption>residuals of all samples, read from the robot's file</figcaption></figure>"
+    return figure(drawn, "residuals of all samples, read from the robot's file")
 
 
-def _parameters(result: Identification) -> str:
-    rows = []
-    estimate = result.estimate
-    own = result.compare()
-    for name, value, sigma, part, row in zip(
-        result.names, estimate.beta, estimate.deviation, estimate.relative, own, strict=True
-    ):
-        weak = ' class="bad"' if part > 0.3 else ""
+def _parameters(result: Identification) -> Markup:
+    estimate, rows = result.estimate, []
+    for row, part in zip(result.compare(), estimate.relative, strict=True):
         size = f"{100 * part:.1f}" if np.isfinite(part) else "∞"
-        rows.append([escape(name), f"{value:.5g}", f"{sigma:.2g}", f"<span{weak}>{size}</span>", f"{row['other']:.5g}"])
-    return _table(["base parameter", "value", "σ", "σ [%]", "description"], rows)
+        value, sigma, other = _short(row["value"], 5), _short(row["deviation"], 2), _short(row["other"], 5)
+        rows.append((row["name"], value, sigma, right(verdict("bad", size) if part > 0.3 else size), other))
+    return table(["base parameter", "value", "σ", "σ [%]", "description"], rows)
 
 
-def _bodies(result: Identification) -> str:
+def _bodies(result: Identification) -> Markup:
     rows = []
     for k, body in enumerate(result.columns.robot.model.bodies):
         ten = result.parameters[10 * k : 10 * k + 10]
         center = ten[1:4] / ten[0] if ten[0] else np.zeros(3)
-        lowest = f"{result.consistent.eigenvalues[k]:.2g}" if result.consistent else ""
-        rows.append([escape(body.name), f"{ten[0]:.4g}", *(f"{1e3 * x:.1f}" for x in center), lowest])
+        lowest = _short(result.consistent.eigenvalues[k], 2) if result.consistent else ""
+        rows.append((body.name, _short(ten[0]), *(right(f"{1e3 * x:.1f}") for x in center), lowest))
     head = ["body", "mass [kg]", "x [mm]", "y [mm]", "z [mm]", "smallest eigenvalue of the pseudo-inertia"]
-    return _table(head, rows)
+    return table(head, rows)
 
 
-def _drives(outcome: Outcome) -> str:
+def _drives(outcome: Outcome) -> Markup:
     assert outcome.robot is not None
     drives = {joint.name: joint.drive for joint in outcome.robot.description.joints}
     rows = []
     for name in outcome.robot.joint_names:
         d = drives[name]
         numbers = (d.gear_ratio**2 * d.rotor_inertia, d.damping, *d.coulomb, d.coulomb_width)
-        more = "; ".join(", ".join(f"{k} {_short(v)}" for k, v in spoken(term).items()) for term in d.friction)
-        rows.append([escape(name), *(f"{x:.4g}" for x in numbers), escape(more)])
+        said = (spoken(term).items() for term in d.friction)
+        more = "; ".join(", ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in s) for s in said)
+        rows.append((name, *map(_short, numbers), more))
     head = ["joint", "armature [kg m²]", "viscous", "Coulomb +", "Coulomb −", "width [rad/s]", "further terms"]
-    return _table(head, rows)
+    return table(head, rows)
 
 
-def _short(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _short(x: float, digits: int = 4) -> Markup:
+    return right(f"{x:.{digits}g}")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dalembert.arguments import number
 from dalembert.describe.description import Drive, Inertial, Joint, Origin
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.friction import Friction, friction as law
 from dalembert.identification.fit.regressor import Columns
 from dalembert.identification.log.samples import Samples, find_direction
@@ -178,8 +178,7 @@ def locked(robot: Robot, positions: Mapping[str, float]) -> Robot:
             f"positions must be a dictionary of joints and where they stand, got {type(positions).__name__}"
         )
     for name in positions:
-        if name not in robot.joint_names:
-            raise unknown("joint", name, robot.joint_names)
+        choose("joint", name, robot.joint_names)
     held = {name: number(f"the position of {name!r}", value) for name, value in positions.items()}
     d = robot.description
     leaders = {joint.name: joint.mimic for joint in d.joints if joint.mimic is not None}

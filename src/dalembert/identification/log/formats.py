@@ -19,11 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.errors import InputError, MissingExtraError
 from dalembert.files import BAG, LOG, opened
 from dalembert.identification.log.bag import read_bag, refusing
+from dalembert.identification.log.columns import is_clock
 from dalembert.identification.log.csv_file import read_csv
 from dalembert.identification.log.families import TIMES, WORDS, group_of, tokens
 from dalembert.identification.log.samples import Array, Table
 from dalembert.identification.log.times import interpolate
-from dalembert.identification.log.unnamed import is_clock
 from dalembert.words import call
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dalembert.arguments import count, number
 from dalembert.caching import cached_property
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.identification.log import filters, times
 from dalembert.identification.log.filters import (
     HIGHEST,
@@ -329,10 +329,8 @@ def _check(
 ) -> None:
     if not isinstance(log, Log):
         raise InputError(f"prepare takes a Log, which read_log makes; got {type(log).__name__}")
-    if method not in ("butterworth", *METHODS, "fourier"):
-        raise unknown("method", method, ("butterworth", *METHODS, "fourier"))
-    if derivatives not in DERIVATIVES:
-        raise unknown("choice of derivatives", derivatives, DERIVATIVES)
+    choose("method", method, ("butterworth", *METHODS, "fourier"))
+    choose("choice of derivatives", derivatives, DERIVATIVES)
     if derivatives == "velocity" and log.qd is None:
         raise InputError("derivatives='velocity' needs recorded rates, and this log has none")
     if count("order", order, 1) > 10:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose, unknown
 from dalembert.robot import Robot
 from dalembert.words import call, say
 
@@ -123,8 +123,7 @@ def _by_group(name: str, value: object, groups: Sequence[str]) -> dict[str, Any]
         return {}
     if isinstance(value, Mapping):
         for group in value:
-            if group not in groups:
-                raise unknown(f"group in {call(name)}", group, groups)
+            choose(f"group in {call(name)}", group, groups)
         return dict(value)
     return dict.fromkeys(groups if name == "sign" else ("q",), value)
 

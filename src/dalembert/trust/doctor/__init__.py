@@ -2,6 +2,6 @@
 
 from dalembert.findings import Finding, Rule
 from dalembert.trust.doctor.check import CheckUp, Repair, check, check_all
-from dalembert.trust.doctor.rules import RULES
+from dalembert.trust.doctor.document import RULES
 
 __all__ = ["RULES", "CheckUp", "Finding", "Repair", "Rule", "check", "check_all"]

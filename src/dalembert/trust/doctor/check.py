@@ -24,10 +24,9 @@ from dalembert.files import DESCRIPTION, contents, whole
 from dalembert.findings import SEVERITIES, Finding, Report, sort_findings, write_json, write_junit, write_sarif
 from dalembert.loading import SUFFIXES, describe
 from dalembert.robot import Robot
-from dalembert.trust.doctor import joints, masses, overlaps, shapes, structure  # noqa: F401 - they fill the table
-from dalembert.trust.doctor.document import Document, read_document, walk
+from dalembert.trust.doctor import joints, masses, shapes, structure  # noqa: F401 - they fill the table
+from dalembert.trust.doctor.document import RULES, Document, apply_rule, read_document, walk
 from dalembert.trust.doctor.repair import Change, edit_text
-from dalembert.trust.doctor.rules import RULES, apply_rule
 
 TOOL = "dalembert check"
 ROUNDS = 8  # of repairs; one may uncover the next

@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dalembert.describe.chain import Ends, common, image
 from dalembert.describe.check import AXIS_ROUNDING, AXIS_ZERO, show
 from dalembert.describe.description import Vector
-from dalembert.describe.mimics import Ends, common, image
 from dalembert.describe.urdf_read import SEVERAL, JointPart
 from dalembert.describe.xml import Element
-from dalembert.trust.doctor.document import Document
-from dalembert.trust.doctor.rules import Found, rule
+from dalembert.trust.doctor.document import Document, Found, rule
 
 DEGREES = 15.0  # rad; no arm's limit is more than two turns, and few limits in degrees are less
 TURN = 6.29  # rad; a fixed angle of more than a turn, which is 6.2832, was not meant in radians

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.describe import feasible
+from dalembert.describe import mass as feasible
 from dalembert.describe.description import INERTIA
 from dalembert.describe.motionless import free_joints, light_links, weightless
 from dalembert.describe.urdf_read import InertialPart, LinkPart
@@ -19,9 +19,8 @@ from dalembert.findings import Edit
 from dalembert.model.build import build
 from dalembert.model.model import BASE, Body
 from dalembert.spatial import Pose
-from dalembert.trust.doctor.document import Document
+from dalembert.trust.doctor.document import Document, Found, rule
 from dalembert.trust.doctor.reach import DIRECTIONS, Extent
-from dalembert.trust.doctor.rules import Found, rule
 
 LIGHT, HEAVY = 1e-6, 1e5  # kg
 NARROW, WIDE = 1e-5, 20.0  # m, radii of gyration of a body that no geometry is known of

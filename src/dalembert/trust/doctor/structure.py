@@ -9,8 +9,7 @@ from dalembert.describe.description import INERTIA, LIMITS, LOOP_KINDS, SHAPES
 from dalembert.describe.urdf_read import LOOP_TYPES, SEVERAL, URDF_KINDS, JointPart, LinkPart
 from dalembert.describe.xml import Element
 from dalembert.errors import unknown
-from dalembert.trust.doctor.document import Document, walk
-from dalembert.trust.doctor.rules import Found, rule
+from dalembert.trust.doctor.document import Document, Found, rule, walk
 
 # Elements of the standard: attributes; children. What is not here belongs to other programs and is left alone.
 SCHEMA: dict[str, tuple[frozenset[str], frozenset[str]]] = {

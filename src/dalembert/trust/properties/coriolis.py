@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import array
 from dalembert.compile import Kernel, compile_function
 from dalembert.display import align
-from dalembert.errors import InputError, unknown
+from dalembert.draw.pyplot import pyplot, styled
+from dalembert.errors import InputError, choose
 from dalembert.robot import Robot
 from dalembert.trust.properties import choices
 from dalembert.trust.properties.identities import Identities, Square
@@ -164,10 +165,8 @@ class Choices:
     free_skew: int
 
     def __getitem__(self, name: str) -> Choice:
-        for row in self.rows:
-            if row.name == name:
-                return row
-        raise unknown("choice of C", name, [row.name for row in self.rows])
+        named = {row.name: row for row in self.rows}
+        return named[choose("choice of C", name, named)]
 
     def __iter__(self) -> Iterator[Choice]:
         return iter(self.rows)
@@ -231,8 +230,7 @@ def matrices(trial: Trial) -> dict[str, Array]:
 
 def _choose(trial: Trial, name: str) -> Array:
     """A choice of C at the states of a trial, (N, n, n)."""
-    if name not in choices.FORMULAS:
-        raise unknown("choice of C", name, list(choices.FORMULAS))
+    choose("choice of C", name, choices.FORMULAS)
     robot, v = trial.mechanism.robot, list(trial.qd.T)
     if name == "christoffel":
         return trial.C  # the mechanism's own
@@ -342,11 +340,19 @@ class Skewness:
     x: Array
     power: Mapping[str, Array]
 
+    @styled
     def plot(self, axes: Axes | None = None) -> Figure:
-        """A matplotlib figure: one line for each choice."""
-        from dalembert.trust.properties.figures import draw_skewness
-
-        return draw_skewness(self, axes)
+        """A matplotlib figure: a line for each choice of C; those that keep Ṁ − 2C skew lie on zero."""
+        if axes is None:
+            figure, axes = pyplot().subplots(figsize=(8.0, 3.6), layout="constrained")
+            figure.suptitle(f"{self.system}: what each choice of C adds to a Lyapunov function's rate")
+        for name, power in self.power.items():
+            axes.plot(self.t, power, label=name)
+        axes.set_xlabel("time [s]")
+        axes.set_ylabel("xᵀ(Ṁ − 2C) x [W]")
+        axes.margins(x=0)
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        return cast("Figure", axes.figure)
 
 
 def skewness(system: object, x: ArrayLike | None = None, *, seed: int = 0, duration: float = 4.0) -> Skewness:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, number
+from dalembert.draw.pyplot import QUIET, pyplot, styled
 from dalembert.errors import InputError
 from dalembert.flows.books import spring_energy
 from dalembert.robot import Robot
@@ -34,7 +35,7 @@ from dalembert.trust.properties.mechanism import (
     mechanism_of,
     swing,
 )
-from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, Verdict, silent
+from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, Verdict, silent, write_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,17 +78,41 @@ class Books:
         """At no time was more taken out than β."""
         return bool(self.supplied.min() >= -self.beta - self.tolerance * max(self.scale, 1e-300))
 
+    @styled
     def plot(self, axes: Sequence[Axes] | None = None) -> Figure:
-        """A matplotlib figure: energies over time above −β, and what the books disagree by."""
-        from dalembert.trust.properties.figures import draw_books
-
-        return draw_books(self, axes)
+        """A matplotlib figure: supplied, stored and lost energy over −β; below, what the books disagree by."""
+        title = f"{self.system}: ∫ q̇ᵀτ dt = H(t) − H(0) + losses ≥ −β"
+        figure, upper = _panels(axes, title, self.t, self.supplied - self.lost - self.stored)
+        upper.plot(self.t, self.supplied, label="supplied ∫ q̇ᵀτ dt")
+        upper.plot(self.t, self.stored, ls="--", label="stored H − H(0)")
+        if np.any(self.lost):
+            upper.plot(self.t, self.lost, label="lost")
+        if math.isfinite(self.beta):
+            upper.axhline(-self.beta, color=QUIET, ls=":", label=f"−β = {write_number(-self.beta)} J")
+        upper.legend()
+        return figure
 
     def __str__(self) -> str:
         rows = (("supplied", self.supplied[-1]), ("lost", self.lost[-1]), ("stored", self.stored[-1]))
         lines = [f"{name:>9} {x: .6e} J" for name, x in rows]
         least = f"{self.supplied.min(): .6e} J, never below −β = {-self.beta:.6e} J"
         return "\n".join([*lines, f"    least {least}", f"      gap {self.gap: .1e} of the energy in play"])
+
+
+def _panels(axes: Sequence[Axes] | None, title: str, t: Array, gap: Array) -> tuple[Figure, Axes]:
+    """Room for energies over time, and the gap of their books below."""
+    if axes is None:
+        figure, axes = pyplot().subplots(
+            2, 1, sharex=True, figsize=(8.0, 5.0), height_ratios=(3, 1), layout="constrained"
+        )
+        figure.suptitle(title)
+    upper, lower = axes
+    upper.set_ylabel("energy [J]")
+    lower.plot(t, gap)
+    lower.set_ylabel("gap [J]")
+    lower.set_xlabel("time [s]")
+    upper.margins(x=0)
+    return cast("Figure", upper.figure), upper
 
 
 def energy_books(
@@ -342,10 +367,17 @@ class Interconnection:
         """Whether V never rises."""
         return bool((np.diff(self.V) <= CLOSES * max(float(np.ptp(self.V)), 1e-300)).all())
 
+    @styled
     def plot(self, axes: Sequence[Axes] | None = None) -> Figure:
-        from dalembert.trust.properties.figures import draw_interconnection
-
-        return draw_interconnection(self, axes)
+        """A matplotlib figure: what the arm and the law store, and their sum, which falls."""
+        title = f"{self.system} under PD control: two passive systems in a loop"
+        figure, upper = _panels(axes, title, self.t, self.V[0] - self.V - self.heat)
+        upper.plot(self.t, self.V, label="V, both")
+        upper.plot(self.t, self.arm, label="arm H − min P")
+        upper.plot(self.t, self.law, label="law ½ eᵀK_p e")
+        upper.plot(self.t, self.V[0] - self.heat, color=QUIET, ls=":", label="V(0) − heat of K_d")
+        upper.legend()
+        return figure
 
 
 def interconnection(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from numpy.typing import ArrayLike
 
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.simulation.run import Run
 from dalembert.trust.properties import coriolis, energy, gravity, inertia, linearity  # noqa: F401 - they fill the table
 from dalembert.trust.properties.mechanism import JUDGES, STATES, Judge, trial_of
@@ -37,8 +37,7 @@ def lab(
     trial = trial_of(system, states=states, seed=seed, q=q, qd=qd, qdd=qdd, symbols=symbols)
     names = list(TABLE) if only is None else [only] if isinstance(only, str) else list(only)
     for name in names:
-        if name not in TABLE:
-            raise unknown("property", name, list(TABLE))
+        choose("property", name, TABLE)
     if not names:
         raise InputError("only names no property: leave it out for all of them")
     found = []

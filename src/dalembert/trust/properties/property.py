@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from dalembert.display import align
-from dalembert.errors import unknown
+from dalembert.errors import choose
 from dalembert.findings import Finding, Severity, write_json
 from dalembert.names import in_markdown
 
@@ -99,10 +99,8 @@ class PropertyReport:
     def __getitem__(self, name: str | int) -> Property:
         if isinstance(name, int):
             return self.properties[name]
-        for p in self.properties:
-            if p.name == name:
-                return p
-        raise unknown("property", name, [p.name for p in self.properties])
+        named = {p.name: p for p in self.properties}
+        return named[choose("property", name, named)]
 
     def __iter__(self) -> Iterator[Property]:
         return iter(self.properties)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert import __version__
 from dalembert.arguments import count
-from dalembert.errors import DalembertError, InputError, ModelWarning, unknown
+from dalembert.errors import DalembertError, InputError, ModelWarning, choose
 from dalembert.robot import Robot
 from dalembert.symbolic.exact import snapped_description
 from dalembert.trust.verify.against import compare_with
@@ -23,8 +23,7 @@ from dalembert.trust.verify.linkage import LIMITS, find_confined, linkage_of, re
 from dalembert.trust.verify.members import MEMBERS, RELATIONS
 from dalembert.trust.verify.oracles import ORACLES, Subject, Unavailable
 from dalembert.trust.verify.quantities import TOLERANCES
-from dalembert.trust.verify.source import Model, Reading, Source, as_rows, source_of
-from dalembert.trust.verify.unfold import compare_several, without_drives
+from dalembert.trust.verify.source import Model, Reading, Source, as_rows, compare_several, source_of, without_drives
 
 MOST_STATES = 100_000
 SNAPPED = (
@@ -87,8 +86,7 @@ def _check_without(without: Iterable[str]) -> tuple[str, ...]:
         raise InputError(f"without is {without!r}; it must be names of members, such as ['mujoco']") from None
     known = ("file", *ORACLES, *MEMBERS)  # what one leaves out most, first: a list of names is cut off
     for name in left_out:
-        if name not in known:
-            raise unknown("member", name, known)
+        choose("member", name, known)
     return left_out
 
 
