@@ -791,3 +791,21 @@ def test_an_integral_takes_away_what_computed_torque_leaves():
     assert (law.steady_error([0.5, 0.5], loaded) == 0).all()
     failing = control.ComputedTorque(arm, 10.0, ki=2500.0).conditions()  # k_i > k_d k_p
     assert any(c.verdict == "fails" and "stable" in c.statement for c in failing.items)
+
+
+@pytest.mark.parametrize("make", [control.PD, control.PDGravity, control.JointPID])
+def test_controllers_of_driven_joints_hold_a_mobile_arm(make):
+    """On a base that no drive moves they measure and drive the other joints, with gains for what these feel then; g(q)
+    is that of the arm where its base is, and nothing is claimed to be proved."""
+    robot = dl.load("panda", base="planar")
+    law = make.for_bandwidth(robot, 10.0, 1.0)
+    wanted = robot.home[3:] + 0.2
+    run = dl.simulate(robot, law, q0=robot.home, reference=wanted, duration=2.0)
+    error = np.abs(run.q[-1, 3:] - wanted).max()
+    assert run.ok and error < {control.PD: 0.3, control.PDGravity: 2e-5, control.JointPID: 1e-2}[make]
+    assert np.abs(run.u[:, :3]).max() == 0 and np.abs(run.q[-1, :3]).max() > 0.01  # the base gives way
+    assert not law.conditions().proved and "'root' has no drive" in law.explain()
+    if make is control.PDGravity:
+        q, others = robot.home[3:], np.array([0.3, -0.2, 0.7])
+        tau = law(0.0, q, np.zeros(7), q, measured=others)
+        assert np.abs(tau - robot.gravity_torque(np.concatenate((others, q)))[3:]).max() < 1e-12

@@ -96,6 +96,58 @@ def test_other_methods_stay_near(method: str):
     assert np.linalg.norm(robot.difference(found, exact)) < 5e-3 and abs(np.linalg.norm(found[3:]) - 1) < 1e-15
 
 
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"])
+def test_adaptive_methods_stay_on_the_manifold(method: str):
+    """A thrown body: the end by a fixed-step method, quaternions of length one in every row, angular momentum as good as
+    the tolerance; a controller in Python and samples restart the solver without leaving it."""
+    robot = body(com=(0.1, 0.2, -0.1), gravity=(0.0, 0.0, -9.81))
+    start = dict(q0=robot.neutral, qd0=np.array([0.1, -0.2, 0.3, 0.3, 2.0, 0.5]), duration=1.0)
+    exact = dl.simulate(robot, dt=1e-3, solver="rk8", **start)
+    run = dl.simulate(robot, dt=0.01, solver=dl.Solver(method, rtol=1e-8, atol=1e-9), **start)
+    assert run.ok and len(run.t) == 101
+    assert np.linalg.norm(robot.difference(exact.q[::10], run.q), axis=-1).max() < 3e-6
+    assert np.abs(np.linalg.norm(run.q[:, 3:], axis=-1) - 1).max() < 5e-16
+    h = robot.momentum(run.q, run.qd, "com")[:, 3:]
+    assert np.abs(h - h[0]).max() < 1e-7
+    sampled = dl.simulate(
+        robot,
+        lambda t, q, v: -0.5 * v,
+        dt=0.05,
+        sensors=dl.Sensors(sample_time=0.05),
+        solver=dl.Solver(method, rtol=1e-8, atol=1e-9),
+        **start,
+    )
+    fixed = dl.simulate(robot, lambda t, q, v: -0.5 * v, dt=1e-3, sensors=dl.Sensors(sample_time=0.05), **start)
+    assert np.linalg.norm(robot.difference(fixed.q[-1], sampled.q[-1])) < 3e-6
+    assert np.abs(np.linalg.norm(sampled.q[:, 3:], axis=-1) - 1).max() < 5e-16
+
+
+@pytest.mark.parametrize(("method", "order"), [("RK23", 3), ("RK45", 5)])
+def test_adaptive_methods_keep_their_order(method: str, order: int):
+    """Errors fall with the number of evaluations as the order says, and quaternions of another length, which rounding
+    leaves over many steps, turn no faster."""
+    robot = body(com=(0.1, 0.2, -0.1))
+    start = dict(q0=robot.neutral, qd0=np.array([0.1, -0.2, 0.3, 0.3, 2.0, 0.5]), duration=2.0)
+    exact = dl.simulate(robot, dt=1e-3, solver="rk8", **start).q[-1]
+    runs = [dl.simulate(robot, dt=1.0, solver=dl.Solver(method, rtol=x, atol=x), **start) for x in (1e-8, 1e-10)]
+    errors = [np.linalg.norm(robot.difference(run.q[-1], exact)) for run in runs]
+    slope = np.log(errors[0] / errors[1]) / np.log(runs[1].evaluations / runs[0].evaluations)
+    assert abs(slope - order) < 0.5
+    q, v = robot.random_configuration(seed=0), np.ones(6)
+    long = np.concatenate((q[:3], 1.5 * q[3:]))
+    rate, stretched = (np.array(robot.flow().position_rates(x.tolist(), v.tolist())) for x in (q, long))
+    assert np.abs(rate - robot.position_rates(q, v)).max() < 1e-14
+    assert np.abs(stretched - np.concatenate((rate[:3], 1.5 * rate[3:]))).max() < 1e-14
+
+
+def test_a_tree_of_all_kinds_under_an_adaptive_method():
+    robot = dl.Robot(random_tree(21, 4, several=True))
+    start = dict(q0=robot.random_configuration(seed=1), qd0=0.3 * np.ones(robot.nv), duration=0.3)
+    fixed = dl.simulate(robot, dt=5e-4, solver="rk8", **start).q[-1]
+    adaptive = dl.simulate(robot, dt=0.1, solver=dl.Solver("DOP853", rtol=1e-11, atol=1e-11), **start).q[-1]
+    assert np.abs(robot.difference(fixed, adaptive)).max() < 1e-8
+
+
 def test_a_tree_of_all_kinds_keeps_its_energy_books():
     d = random_tree(21, 4, several=True, friction=True)
     smooth = tuple(replace(j, drive=replace(j.drive, coulomb=(0.0, 0.0))) for j in d.joints)
@@ -122,8 +174,9 @@ def test_what_cannot_be_is_said():
         with pytest.raises(InputError, match=r"the quaternion of joint 'root' .* robot.normalize\(q\) mends it"):
             call()
     assert np.isfinite(robot.fk(robot.normalize(bad))).all()
-    with pytest.raises(InputError, match="RK45 cannot run this: the positions of 'brick' are no vector"):
-        dl.simulate(robot, q0=robot.neutral, duration=0.1, solver="RK45")
+    own = replace(robot.flow(), position_rates=None)
+    with pytest.raises(InputError, match="RK45 cannot run this: 'brick' has positions on a manifold, and no position_"):
+        dl.simulate(own, q0=robot.neutral, duration=0.1, solver="RK45")
     for call in (lambda: robot.n, lambda: dl.simulate(robot, q0=robot.neutral, duration=0.1, solver="symplectic")):
         with pytest.raises(InputError, match="whose positions are no vector"):
             call()

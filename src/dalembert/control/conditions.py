@@ -114,8 +114,22 @@ def find_magnitudes(robot: Robot) -> Magnitudes:
     return robot.once("magnitudes for controllers", lambda: _find_magnitudes(robot))
 
 
+def seen_inertia(robot: Robot) -> Array:
+    """M_ii of the driven joints in samples within the limits, what no drive moves left free, (samples, drives)."""
+    return robot.once("inertia for controllers", lambda: _seen_inertia(robot))
+
+
+def _seen_inertia(robot: Robot) -> Array:
+    M = robot.mass_matrix(robot.random_configuration(SAMPLES, seed=0))
+    own, free = M[:, robot.driven], M[:, ~robot.driven]
+    felt = own[..., robot.driven] - own[..., ~robot.driven] @ np.linalg.solve(
+        free[..., ~robot.driven], free[..., robot.driven]
+    )
+    return np.asarray(np.diagonal(felt, axis1=-2, axis2=-1))
+
+
 def _find_magnitudes(robot: Robot) -> Magnitudes:
-    model, n = robot.model, robot.n
+    model = robot.model
     q = robot.random_configuration(SAMPLES, seed=0)
     M = robot.mass_matrix(q)
     eigen = np.linalg.eigvalsh(M)
@@ -129,7 +143,7 @@ def _find_magnitudes(robot: Robot) -> Magnitudes:
         seen_slopes=slope,
         seen_gravity=np.abs(g).max(axis=0),
         seen_mass=(float(eigen[:, 0].min()), float(eigen[:, -1].max())),
-        seen_inertia=np.diagonal(M, axis1=-2, axis2=-1).reshape(SAMPLES, n),
+        seen_inertia=seen_inertia(robot),
     )
 
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import array, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
-from dalembert.control.conditions import Condition, Conditions
+from dalembert.control.conditions import FAILS, Condition, Conditions
 from dalembert.control.diagrams import loop_diagram
 from dalembert.control.gains import WHOLE, Gain, GainRule, Gains
 from dalembert.draw.blocks import Diagram
@@ -43,6 +43,7 @@ class Controller(ABC):
     equation: ClassVar[str] = ""
     source: ClassVar[str] = ""
     drawn: ClassVar[tuple[str, str, str, str, str] | None] = None
+    free: ClassVar[bool] = False  # whether the robot may have joints that no drive moves, as a base that flies
     robot: Robot
 
     def __post_init__(self) -> None:
@@ -57,14 +58,14 @@ class Controller(ABC):
 
     def check_system(self) -> None:
         """Refuse what cannot be controlled; before anything else is looked at."""
-        check_robot(self.robot, type(self).__name__)
+        check_robot(self.robot, type(self).__name__, self.free)
 
     def finish(self) -> None:  # noqa: B027 - most have nothing more
         """What is checked and set beyond gains and switches."""
 
     def names_for(self, of: str) -> Sequence[str]:
-        """What a gain "of" something has one number for each of: the joints."""
-        return self.robot.joint_names
+        """What a gain "of" something has one number for each of: the driven joints."""
+        return driven_joints(self.robot)
 
     def set_gain(self, symbol: str, rule: GainRule) -> Gain:
         """A field, replaced by the gain that it means."""
@@ -118,9 +119,16 @@ class Controller(ABC):
         """What is claimed under these conditions, proved at the controller's source."""
         return Conditions(claim, self.source, items)
 
+    def unproved(self) -> Conditions:
+        """What is said of a robot with joints that no drive moves."""
+        loose = next(c.name for c in self.robot.model.coordinates if not c.joint.driven)
+        why = f"{loose!r} has no drive"
+        return self.claim("q → q_d and q̇ → 0", Condition("a drive acts on every joint", FAILS, {}, why))
+
     def joint_law(self, name: str, torque: Callable[..., list[Scalar]], orders: int = 3) -> Law:
-        """A law without states: τ = torque(q, q̇, *wanted, *gains), the gains as functions x ↦ K x."""
-        n, gains = self.robot.n, self.gains
+        """A law without states: τ = torque(q, q̇, *wanted, *gains) of the driven joints, the gains as functions
+        x ↦ K x."""
+        n, gains = len(self.robot.model.drives), self.gains
 
         def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
             return torque(*split(y, n), *split(r, n), *gains.read(p))
@@ -144,7 +152,7 @@ class Controller(ABC):
         return Law(
             name,
             (*measures(self.robot), *senses),
-            follows(self.robot.joint_names if wanted is None else wanted, orders),
+            follows(driven_joints(self.robot) if wanted is None else wanted, orders),
             torques(self.robot),
             act,
             states=states,
@@ -153,15 +161,17 @@ class Controller(ABC):
             parameters=self.gains.parameters,
         )
 
-    def integral_law(self, name: str, act: Act, rate: Act | None = None, orders: int = 3) -> Law:
+    def integral_law(
+        self, name: str, act: Act, rate: Act | None = None, orders: int = 3, senses: tuple[str, ...] = ()
+    ) -> Law:
         """A law whose states are the integrals of the joints' errors; or with another `rate` of them."""
-        n = self.robot.n
+        n = len(self.robot.model.drives)
 
         def error(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
             return sub(r[:n], y[:n])
 
-        states = tuple(f"{joint}_integral" for joint in self.robot.joint_names)
-        return self.torque_law(name, act, orders=orders, states=states, rate=rate or error)
+        states = tuple(f"{joint}_integral" for joint in driven_joints(self.robot))
+        return self.torque_law(name, act, senses=senses, orders=orders, states=states, rate=rate or error)
 
     # ------------------------------------------------------------------------------------------------ on arrays
     @cached_property
@@ -321,23 +331,28 @@ def read_wanted(law: Law, reference: Wanted, t: Array) -> Array:
 
 
 # ------------------------------------------------------------------------------------------- what laws are made of
-def check_robot(robot: object, who: str) -> Robot:
-    """The robot that a controller believes in: one that moves by its joints alone."""
+def check_robot(robot: object, who: str, free: bool = False) -> Robot:
+    """The robot that a controller believes in: one that moves by its joints alone, all of them driven unless `free`
+    says that some need not be."""
     robot = need_robot(robot, who)
-    if robot.n == 0:
+    if not (robot.model.drives if free else robot.n):
         raise InputError(f"{robot.name!r} has no joints: there is nothing to control")
     need_tree(robot.model)
     return robot
 
 
 def measures(robot: Robot) -> tuple[str, ...]:
-    """Names of (q, q̇), as `Robot.flow` calls them."""
-    joints = robot.joint_names
+    """Names of (q, q̇) of the driven joints, as `Robot.flow` calls them."""
+    joints = driven_joints(robot)
     return (*joints, *(f"{j}_rate" for j in joints))
 
 
 def torques(robot: Robot) -> tuple[str, ...]:
-    return tuple(f"{j}_torque" for j in robot.joint_names)
+    return tuple(f"{j}_torque" for j in driven_joints(robot))
+
+
+def driven_joints(robot: Robot) -> tuple[str, ...]:
+    return tuple(c.name for c in robot.model.drives)
 
 
 def follows(names: Sequence[str], orders: int = 3) -> tuple[str, ...]:

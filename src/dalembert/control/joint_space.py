@@ -35,6 +35,7 @@ from dalembert.control.conditions import (
     find_magnitudes,
     positive,
     resting,
+    seen_inertia,
     stiffer_than_gravity,
     strong_enough,
     unclipped,
@@ -58,25 +59,42 @@ def torque_gains(robot: Robot, omega: float, zeta: float, margin: float = 0.0) -
     """(K_p, K_d) in torques: ω² and 2ζω times the largest M_ii that samples met, and K_p at least `margin` times what
     gravity's slope can be at all (its rows summed), so that with margin > 1 it is stiffer than gravity everywhere."""
     omega, zeta = number("omega", omega, "rad/s", above=0.0), number("zeta", zeta, above=0.0)
-    B = find_magnitudes(check_robot(robot, "a tuning"))
-    inertia = B.seen_inertia.max(axis=0)
-    floor = margin * B.slope.sum(axis=1) if margin else np.zeros(robot.n)
+    inertia = seen_inertia(check_robot(robot, "a tuning", free=not margin)).max(axis=0)
+    floor = margin * find_magnitudes(robot).slope.sum(axis=1) if margin else np.zeros(len(inertia))
     if not np.isfinite(floor).all():
         raise InputError(f"gravity's slope has no bound: a sliding joint of {robot.name!r} has no limits")
     kp = np.maximum(omega**2 * inertia, floor)
     return kp.tolist(), (2.0 * zeta * np.sqrt(kp * inertia)).tolist()
 
 
+class Weight:
+    """g(q) of the driven joints, the others sensed: what holds them while what no drive moves stays where it is."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.model = lean(robot.model)
+        self.own = [c.position for c in self.model.drives]
+        self.rest = [k for k in range(robot.nq) if k not in self.own]
+        self.senses = tuple(robot.model.names("position")[k] for k in self.rest)
+
+    def torque(self, q: Scalars, others: Scalars) -> list[Scalar]:
+        """At positions of the driven joints, and of the others as they are sensed."""
+        at = dict(zip((*self.own, *self.rest), (*q, *others), strict=True))
+        g = newton_euler.gravity_torque(self.model, [at[k] for k in range(len(at))])
+        return [g[c.first] for c in self.model.drives]
+
+
 @dataclass(frozen=True, eq=False)
 class PD(Controller):
     """τ = K_p (q_d − q) + K_d (q̇_d − q̇): no model at all.
 
-    `kp` [N m/rad], `kd` [N m s/rad]: one number, one per joint, or a symmetric matrix."""
+    `kp` [N m/rad], `kd` [N m s/rad]: one number, one per driven joint, or a symmetric matrix. Of a robot with joints
+    that no drive moves, q are the positions of those that are driven; so it is with the controllers below."""
 
     robot: Robot
     kp: Any = field(metadata=STIFFNESS)
     kd: Any = field(metadata=DAMPING)
 
+    free = True
     equation: ClassVar[str] = "τ = K_p (q_d − q) + K_d (q̇_d − q̇)"
     source: ClassVar[str] = "Takegaki & Arimoto 1981; Kelly, Santibáñez & Loría 2005, ch. 6"
 
@@ -92,6 +110,8 @@ class PD(Controller):
         return self.joint_law("PD", torque, orders=2)
 
     def conditions(self, proved: Bounds | None = None) -> Conditions:
+        if self.robot.model.curved:
+            return self.unproved()
         g = float(np.linalg.norm(find_magnitudes(self.robot).gravity))
         return self.claim(
             f"the arm comes to rest where K_p e = g(q), |e| ≤ {g / self.kp.lowest:.3g}, from every state",
@@ -116,6 +136,7 @@ class PDGravity(Controller):
     kd: Any = field(metadata=DAMPING)
     gravity: str = "actual"
 
+    free = True
     equation: ClassVar[str] = "τ = K_p (q_d − q) + K_d (q̇_d − q̇) + g(q)   [or g(q_d)]"
     source: ClassVar[str] = (
         "Takegaki & Arimoto 1981; Tomei 1991; Kelly, Santibáñez & Loría 2005, ch. 7 (g(q)) and 8 (g(q_d))"
@@ -133,15 +154,17 @@ class PDGravity(Controller):
         return cls(robot, *torque_gains(robot, omega, zeta, margin), gravity)
 
     def make(self) -> Law:
-        model, desired = lean(self.robot.model), self.gravity == "desired"
+        n, weight, desired = len(self.robot.model.drives), Weight(self.robot), self.gravity == "desired"
 
-        def torque(q: Scalars, qd: Scalars, q_d: Scalars, qd_d: Scalars, kp: Applied, kd: Applied) -> list[Scalar]:
-            g = newton_euler.gravity_torque(model, q_d if desired else q)
-            return total(kp(sub(q_d, q)), kd(sub(qd_d, qd)), g)
+        def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+            (q, qd), (q_d, qd_d), (kp, kd) = split(y[: 2 * n], n), split(r, n), self.gains.read(p)
+            return total(kp(sub(q_d, q)), kd(sub(qd_d, qd)), weight.torque(q_d if desired else q, y[2 * n :]))
 
-        return self.joint_law(f"PD + gravity ({self.gravity})", torque, orders=2)
+        return self.torque_law(f"PD + gravity ({self.gravity})", act, senses=weight.senses, orders=2)
 
     def conditions(self) -> Conditions:
+        if self.robot.model.curved:
+            return self.unproved()
         return self.claim(
             "q → q_d and q̇ → 0 from every state",
             *positive(self.kp, self.kd),
@@ -187,6 +210,7 @@ class JointPID(Controller):
     )
     gravity: bool = False
 
+    free = True
     equation: ClassVar[str] = "τ = sat(K_p e + K_d ė + K_i ∫ e dt [+ g(q)]), e = q_d − q"
     source: ClassVar[str] = "Arimoto & Miyazaki 1984; Kelly, Santibáñez & Loría 2005, ch. 9 (near the set point)"
 
@@ -208,15 +232,16 @@ class JointPID(Controller):
 
     def _torque(self, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> tuple[list[Scalar], list[Scalar]]:
         """(τ before its limit, limits)."""
-        (q, qd), (q_d, qd_d) = split(y, self.robot.n), split(r, self.robot.n)
+        n = len(self.robot.model.drives)
+        (q, qd), (q_d, qd_d) = split(y[: 2 * n], n), split(r, n)
         kp, ki, kd, *limit = self.gains.read(p)
         tau = total(kp(sub(q_d, q)), kd(sub(qd_d, qd)), ki(z))
         if self.gravity:
-            tau = total(tau, newton_euler.gravity_torque(lean(self.robot.model), q))
+            tau = total(tau, Weight(self.robot).torque(q, y[2 * n :]))
         return tau, list(limit[0].p) if limit else []
 
     def make(self) -> Law:
-        n = self.robot.n
+        n, senses = len(self.robot.model.drives), Weight(self.robot).senses if self.gravity else ()
 
         def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
             tau, limit = self._torque(y, r, z, p)
@@ -232,9 +257,11 @@ class JointPID(Controller):
                 for x, m, d in zip(tau, limit, e, strict=True)
             ]
 
-        return self.integral_law("PID", act, rate, orders=2)
+        return self.integral_law("PID", act, rate, orders=2, senses=senses)
 
     def conditions(self, proved: Bounds | None = None) -> Conditions:
+        if self.robot.model.curved:
+            return self.unproved()
         return self.claim(
             "q → q_d and q̇ → 0 from every state near enough to the set point",
             *positive(self.kp, self.ki, self.kd),

@@ -106,12 +106,20 @@ def on_manifold(robot: Robot) -> dict[str, Any]:
     model = robot.model
     if model.curved is None:
         return {}
+    turns = {at + k for at in model.quaternions for k in range(4)}
+
+    def position_rates(q: Scalars, v: Scalars) -> list[Scalar]:
+        """That of a quaternion grows with its length, so that a wrong length changes nothing of the motion."""
+        own = joints.position_rates(model, q, v)
+        unit = joints.position_rates(model, joints.normalize(model, q), v)
+        return [own[k] if k in turns else x for k, x in enumerate(unit)]
+
     return {
         "velocities": model.nv,
         "advance": lambda q, d: joints.integrate(model, q, d),
         "correct": lambda d, v, order: joints.correct(model, d, v, order),
+        "position_rates": position_rates,
         "check": lambda x: kernels.check_quaternions(model, "q0", x),
-        "needs_steps": f"the positions of {robot.name!r} are no vector, and are kept where they belong by fixed steps",
     }
 
 

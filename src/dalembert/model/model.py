@@ -162,6 +162,11 @@ class Model:
         return tuple(f"{c.name}{part}" for c, parts in zip(self.coordinates, own, strict=True) for part in parts)
 
     @cached_property
+    def drives(self) -> tuple[Coordinate, ...]:
+        """The joints that a drive moves, of one coordinate each."""
+        return tuple(c for c in self.coordinates if c.joint.driven)
+
+    @cached_property
     def driven(self) -> tuple[bool, ...]:
         """Which entries of v a drive acts along."""
         return tuple(c.joint.driven for c in self.coordinates for _ in range(c.joint.nv))

@@ -1,12 +1,13 @@
 """A loop run by SciPy's adaptive methods on compiled right-hand sides; sampled laws are asked between integrations.
 
 The solver's own steps are taken here one by one, so that a run can be watched, interrupted, and stopped where a joint
-reaches its limit; kept times lie wherever the user wants them, by the solver's interpolant.
+reaches its limit; kept times lie wherever the user wants them, by the solver's interpolant. Positions on a manifold
+are stepped as the numbers they are: their rate is that at the nearest point of it, to which what is kept is brought.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
@@ -87,7 +88,7 @@ class AdaptiveSolver:
 
     @cached_property
     def _rate(self) -> Kernel:
-        return self._compiled(self.loop.rate, self.loop.ends[-1], "rate")
+        return self._compiled(self._rate_of_numbers, self.loop.ends[-1], "rate")
 
     @cached_property
     def _slope(self) -> Kernel:
@@ -100,6 +101,25 @@ class AdaptiveSolver:
     @cached_property
     def _observe(self) -> Kernel:
         return self._compiled(self.loop.observe, len(self.loop.outputs), "observation")
+
+    def _rate_of_numbers(self, t: Scalar, X: Scalars, U: Scalars) -> list[Scalar]:
+        """The loop's rate, with q̇ for v where positions are no vector."""
+        plant = self.loop.plant
+        if plant.position_rates is None:
+            return self.loop.rate(t, X, U)
+        q, rest = X[: plant.nq], X[plant.nq :]
+        made = self.loop.rate(t, [*self._bring_back(q), *rest], U)
+        return [*plant.position_rates(q, rest[: plant.nv]), *made[plant.nv :]]
+
+    def _bring_back(self, q: Scalars) -> Sequence[Scalar]:
+        """Positions on their manifold."""
+        plant = self.loop.plant
+        return q if plant.advance is None else plant.advance(q, [0.0] * plant.nv)
+
+    def _kept_state(self, X: Array) -> Array:
+        """A state as it is kept, and gone on from."""
+        nq = self.loop.plant.nq
+        return X if self.loop.plant.advance is None else np.array([*self._bring_back(X[:nq].tolist()), *X[nq:]], float)
 
     def _inputs(self, t: float) -> Array:
         # Held rows belong to the interval being integrated, also at its end.
@@ -198,11 +218,15 @@ class AdaptiveSolver:
                 self._failed(said)
                 return
             before = self.t
-            dense = solver.dense_output()
+            inner = solver.dense_output()
+
+            def dense(t: float, inner: Callable[[float], Array] = inner) -> Array:
+                return self._kept_state(np.asarray(inner(t)))
+
             if self._limits(before, float(solver.t), dense):
                 return
             self._rows(float(solver.t), dense, last=solver.status == "finished")
-            self.t, self.X = float(solver.t), np.array(solver.y)
+            self.t, self.X = float(solver.t), self._kept_state(np.array(solver.y))
             if self.t < b:
                 self.h = float(solver.step_size)
             progress(self.t / end)
@@ -215,7 +239,7 @@ class AdaptiveSolver:
             t = float(self.times[self.next])
             if last and t >= until and t < final:
                 return
-            self._keep(t, np.asarray(dense(t)))
+            self._keep(t, dense(t))
             self.next += 1
 
     def _failed(self, said: str | None) -> None:
@@ -238,19 +262,19 @@ class AdaptiveSolver:
         import scipy.optimize
 
         n, looks = self.loop.plant.n, np.linspace(a, b, LOOKS + 1)
-        margins = np.array([self.fences.margin(np.asarray(dense(t))[:n]) for t in looks])
+        margins = np.array([self.fences.margin(dense(t)[:n]) for t in looks])
         found = []
         for k, joint in np.argwhere((margins[:-1] >= 0) & (margins[1:] < 0)):
 
             def margin(t: float, joint: int = int(joint)) -> float:
                 assert self.fences is not None
-                return float(self.fences.margin(np.asarray(dense(t))[:n])[joint])
+                return float(self.fences.margin(dense(t)[:n])[joint])
 
             low, high = float(looks[k]), float(looks[k + 1])
             t = low if margins[k, joint] == 0 else scipy.optimize.brentq(margin, low, high, xtol=1e-14, rtol=1e-14)
             found.append((float(t), int(joint)))
         for t, joint in sorted(found):
-            q = np.asarray(dense(t))
+            q = dense(t)
             event = self.fences.event(t, q[:n], joint)
             self.record.events.append(event)
             if self.fences.stop:

@@ -152,6 +152,8 @@ def _plant(system: object, friction: bool | str | None, acting: Inputs, way: Sol
     check_flow(flow)
     settles = f"{flow.name!r} settles its state after each step, which needs a fixed-step method"
     why = flow.needs_steps or (settles if flow.settle is not None and isinstance(system, Flow) else "")
+    if flow.advance is not None and flow.position_rates is None:
+        why = f"{flow.name!r} has positions on a manifold, and no position_rates"
     if way.adaptive and why:
         raise InputError(f"{way.method} cannot run this: {why}")
     if not way.adaptive:
