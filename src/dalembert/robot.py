@@ -35,7 +35,7 @@ from dalembert.units import position_units, state_units
 
 if TYPE_CHECKING:
     from dalembert.bounds.bounds import bounds as bounds_
-    from dalembert.collision import of_robot as of_robot_
+    from dalembert.collision import along as along_, edges as edges_, of_robot as of_robot_
     from dalembert.compile import Kernel
     from dalembert.describe.description import Drive, Limit
     from dalembert.describe.dh import DHRow, DHTable
@@ -528,8 +528,8 @@ class Robot(Displayed):
         bounds = bounds_
         ik, ik_all, ik_tasks = numeric_.ik, closed_form_.closed_form, prioritized_.ik_tasks
         collision, clearance, contacts = of_robot_.collision, of_robot_.clearance, of_robot_.contacts
-        certify_edge, certify_path = of_robot_.certify_edge, of_robot_.certify_path
-        certify_motion, contact_spans = of_robot_.certify_motion, of_robot_.contact_spans
+        certify_edge, certify_path = edges_.certify_edge, edges_.certify_path
+        certify_motion, contact_spans = along_.certify_motion, along_.contact_spans
         plan: Callable[..., Any]  # `planning.motion.plan`, which stands above
     else:
         hessian = LateMethod("dalembert.kinematics.jacobian:hessian")
@@ -555,10 +555,10 @@ class Robot(Displayed):
         collision = LateMethod("dalembert.collision.of_robot:collision")
         clearance = LateMethod("dalembert.collision.of_robot:clearance")
         contacts = LateMethod("dalembert.collision.of_robot:contacts")
-        certify_edge = LateMethod("dalembert.collision.of_robot:certify_edge")
-        certify_path = LateMethod("dalembert.collision.of_robot:certify_path")
-        certify_motion = LateMethod("dalembert.collision.of_robot:certify_motion")
-        contact_spans = LateMethod("dalembert.collision.of_robot:contact_spans")
+        certify_edge = LateMethod("dalembert.collision.edges:certify_edge")
+        certify_path = LateMethod("dalembert.collision.edges:certify_path")
+        certify_motion = LateMethod("dalembert.collision.along:certify_motion")
+        contact_spans = LateMethod("dalembert.collision.along:contact_spans")
         plan = LateMethod("dalembert.planning.motion:plan")
 
     # -------------------------------------------------------------------------------------------- dynamics

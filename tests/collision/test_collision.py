@@ -498,6 +498,36 @@ def test_motions_say_when_they_touch():
         robot.contact_spans(a, floor)
 
 
+class Lunge:
+    """A stranger's motion: it bows to the floor for a moment between the samples of its own `limits`."""
+
+    duration = 1.0
+
+    def __init__(self, q):
+        self.q = q
+
+    def __call__(self, t):
+        away = (np.asarray(t, float) - 0.5037) / 1e-3
+        x = np.tile(self.q, (*np.shape(t), 1))
+        x[..., 1] += 1.8 * np.exp(-(away**2))
+        return x, 0 * x, 0 * x
+
+    def limits(self):
+        return dl.trajectories.Extremes(*[np.zeros(6)] * 5, "sampled")
+
+
+def test_samples_of_an_acceleration_are_no_proof():
+    robot, floor = arm("ur5e"), World().floor(0.0)
+    q = np.array([0.0, -1.57, 0.5, -1.2, 0.4, 0.0])
+    found = robot.certify_motion(Lunge(q), floor)
+    assert robot.clearance(Lunge(q)(0.5037)[0], floor) < 0  # and yet nothing is seen of it
+    assert found.free.all() and not found.proved and "no proof" in str(found) and "free, proved" not in str(found)
+    path = dl.trajectories.spline([q, q + 0.1, q + 0.3], times=[0, 1, 2])
+    for motion in (path, dl.trajectories.time_optimal(path, robot, velocity=1.0, acceleration=3.0)):
+        known = robot.certify_motion(motion, floor)
+        assert known and known.proved and "free, proved" in str(known)
+
+
 # --------------------------------------------------------------------------------------------------- beyond the limits
 def test_links_that_meet_beyond_the_limits_alone_are_seen_there():
     """Pairs are left out by what is proved within the limits: nothing is proved beyond."""

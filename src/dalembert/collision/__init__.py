@@ -6,10 +6,10 @@ solids     signed distance of a point from each kind of obstacle, over any scala
 enclose    a robot's shapes → spheres around them
 motion     how far points move per unit of joint motion
 clearance  least distances, gradients, contacts, compiled
+pairs      links that never meet, or always touch
+of_robot   a robot's spheres, made and kept
 edges      edges and paths certified between samples
 along      motions in time: when what touches, and whether nothing ever does
-pairs      links that never meet, or always touch
-of_robot   what `Robot` asks of all this
 """
 
 from dalembert.collision.along import ContactSpan

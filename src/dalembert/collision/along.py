@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import array, number
 from dalembert.collision.clearance import Collision
 from dalembert.collision.edges import EdgeCertificate, certify_path
+from dalembert.collision.of_robot import Shaped, read_collision
 from dalembert.collision.world import World, WorldArrays
 from dalembert.errors import InputError
 
@@ -21,10 +22,13 @@ MOST = 1_000_000  # samples of a motion
 
 
 class Extremes(Protocol):
-    """The largest acceleration of every joint is what is asked of them."""
+    """The largest acceleration of every joint, and how it was found: "sampled" is no proof."""
 
     @property
     def acceleration(self) -> Array: ...
+
+    @property
+    def how(self) -> str: ...
 
 
 @runtime_checkable
@@ -37,6 +41,25 @@ class Motion(Protocol):
     def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]: ...
 
     def limits(self) -> Extremes: ...
+
+
+@runtime_checkable
+class Sampled(Protocol):
+    """A run: times (N,) and positions (N, n)."""
+
+    @property
+    def t(self) -> Array: ...
+
+    @property
+    def q(self) -> Array: ...
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """A motion that knows how far it leaves the straight line between two of its places, (k, n), or that it does not:
+    None."""
+
+    def stray(self, low: Array, high: Array) -> Array | None: ...
 
 
 @dataclass(frozen=True)
@@ -94,18 +117,41 @@ def sample_motion(motion: Motion, dt: float) -> tuple[Array, Array]:
     return t, motion(t)[0]
 
 
+def contact_spans(
+    of: Collision | Shaped,
+    motion: Motion | Sampled,
+    world: World | WorldArrays | None = None,
+    *,
+    within: float = 0.0,
+    dt: float = 0.01,
+) -> list[ContactSpan]:
+    """When which links touch each other or an obstacle, or are nearer than `within` [m]: of a run, at its rows, or of a
+    trajectory, every `dt` [s]."""
+    if isinstance(motion, Motion):
+        t, q = sample_motion(motion, dt)
+    elif isinstance(motion, Sampled):
+        t, q = motion.t, motion.q
+    else:
+        raise InputError(f"contacts are looked for along a run or a trajectory, not {type(motion).__name__}")
+    return find_spans(read_collision(of), t, q, world, within)
+
+
 def certify_motion(
-    collision: Collision,
+    of: Collision | Shaped,
     motion: Motion,
     world: World | WorldArrays | None = None,
     *,
     clear: float = 0.0,
     dt: float = 0.01,
 ) -> EdgeCertificate:
-    """Whether a trajectory is proved free at all times: straight edges between samples, from which it strays by no more
-    than dt²/8 of its largest acceleration, as its `limits()` have it."""
+    """Whether a trajectory is free at all times: of the straight edges between samples `dt` [s] apart, and of all that
+    is no farther from them than the motion strays, which follows from what it is made of. Where it does not know that,
+    dt²/8 of its largest acceleration, as `limits()` have it, is believed: if these were sampled, so is the verdict."""
     t, q = sample_motion(motion, dt)
-    top = np.asarray(motion.limits().acceleration, float)
-    if not np.isfinite(top).all():
+    off, proved = motion.stray(t[:-1], t[1:]) if isinstance(motion, Bounded) else None, True
+    if off is None:
+        limits = motion.limits()
+        off, proved = np.diff(t)[:, None] ** 2 / 8.0 * np.asarray(limits.acceleration, float), limits.how != "sampled"
+    if not np.isfinite(off).all():
         raise InputError("the acceleration of this motion has no bound, so that nothing is known between samples")
-    return certify_path(collision, q, world, clear=clear, stray=(t[1] - t[0]) ** 2 / 8.0 * top)
+    return replace(certify_path(of, q, world, clear=clear, stray=off), proved=proved)

@@ -27,6 +27,8 @@ from dalembert.spatial.vector import ZERO
 
 Array = NDArray[np.float64]
 LIMIT = 1e5  # [m] what is farther away counts as infinitely far
+# Doubles: distances of at most 1e3 m, of a few thousand steps that each round by 2⁻⁵³ of that at most.
+ROUNDING = 1e-9  # [m]
 AT_REST = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 NOTHING = World()
 BEYOND = 1e-6  # [rad, m] past a limit, in which what was proved within the limits, with a millimeter to spare, holds

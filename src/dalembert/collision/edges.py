@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, number, switch
-from dalembert.collision.clearance import Collision, Contact
+from dalembert.collision.clearance import ROUNDING, Collision, Contact
+from dalembert.collision.of_robot import Shaped, read_collision
 from dalembert.collision.world import World, WorldArrays
 from dalembert.errors import InputError
 
 Array = NDArray[np.float64]
-# Doubles: distances of at most 1e3 m, of a few thousand steps that each round by 2⁻⁵³ of that at most.
-ROUNDING = 1e-9  # [m]
 LARGEST = 1e3  # [m, rad]
 UNIT = 2.0**-24  # of float32
 STEPS = (
@@ -37,7 +36,8 @@ class EdgeCertificate:
     """What is known of edges: of each whether it is proved `free`, with at least `clear` [m] everywhere between; if
     not, `place`, the fraction of the way where that was not so (NaN where free), and the contact there. `seen` is the
     least distance at the ends and where a look left doubts [m], `looks` how many there were. `touches`: whether the
-    distance at the place is less than asked for, or only so near to it that pieces of RESOLUTION did not decide."""
+    distance at the place is less than asked for, or only so near to it that pieces of RESOLUTION did not decide.
+    `proved` is False where it hangs on what samples showed of a motion: it may be wrong between them."""
 
     free: NDArray[np.bool_]
     touches: NDArray[np.bool_]
@@ -49,6 +49,7 @@ class EdgeCertificate:
     of: Collision
     world: WorldArrays
     states: Array  # (E, n) at the places
+    proved: bool = True
 
     def __bool__(self) -> bool:
         return bool(self.free.all())
@@ -64,7 +65,8 @@ class EdgeCertificate:
             least = (
                 f"at least {self.clear:g} m everywhere, {self.seen.min(initial=np.inf):.3g} m at the places looked at"
             )
-            return f"free, proved: {least} ({total} looks; rounding of {self.margin:.2g} m included)"
+            how = "proved" if self.proved else "no proof, since accelerations were sampled"
+            return f"free, {how}: {least} ({total} looks; rounding of {self.margin:.2g} m included)"
         k = int(np.flatnonzero(~self.free)[0])
         edge = f"edge {k}, " if len(self.free) > 1 else ""
         verdict = "not free" if self.touches[k] else f"not proved free at a resolution of {RESOLUTION:g} m"
@@ -72,7 +74,7 @@ class EdgeCertificate:
 
 
 def certify_edge(
-    collision: Collision,
+    of: Collision | Shaped,
     q0: ArrayLike,
     q1: ArrayLike,
     world: World | WorldArrays | None = None,
@@ -81,9 +83,11 @@ def certify_edge(
     stray: ArrayLike = 0.0,
     float32: bool = False,
 ) -> EdgeCertificate:
-    """Whether the straight edges from q0 to q1, (n,) or (E, n), are free, with `clear` [m] to spare. Motions that stray
-    from them by up to `stray` (n,) or (E, n) are free too. With `float32` distances are computed so, and the margin
-    that makes a "free" of theirs sound is added."""
+    """Whether the straight edges from q0 to q1, (n,) or (E, n), are proved free of contact, between samples too, with
+    `clear` [m] to spare: of a robot, or of spheres (`collision()`). Motions that stray from them by up to `stray` (n,)
+    or (E, n) are free too. With `float32` distances are computed so, and the margin that makes a "free" of theirs sound
+    is added."""
+    collision = read_collision(of)
     n = collision.model.n
     a, b = (np.atleast_2d(array(name, q, (n,), (None, n))) for name, q in (("q0", q0), ("q1", q1)))
     if a.shape != b.shape:
@@ -101,7 +105,7 @@ def certify_edge(
 
 
 def certify_path(
-    collision: Collision,
+    of: Collision | Shaped,
     q: ArrayLike,
     world: World | WorldArrays | None = None,
     *,
@@ -109,7 +113,8 @@ def certify_path(
     stray: ArrayLike = 0.0,
     float32: bool = False,
 ) -> EdgeCertificate:
-    """The same of the edges between waypoints (K, n), K ≥ 2."""
+    """`certify_edge` of the edges between waypoints (K, n), K ≥ 2."""
+    collision = read_collision(of)
     points = array("q", q, (None, collision.model.n))
     if len(points) < 2:
         raise InputError("a path has at least two waypoints")

@@ -1,4 +1,4 @@
-"""What `Robot` asks of this package: its spheres, its clearance, certified edges and paths."""
+"""A robot's spheres, made and kept, and what is asked of them at single states."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import number
-from dalembert.collision import along, edges
-from dalembert.collision.along import ContactSpan, Motion
+from dalembert.collision import clearance as clearance_, enclose as enclose_, motion, pairs, solids, spheres as spheres_
 from dalembert.collision.clearance import Collision, Contact
-from dalembert.collision.edges import EdgeCertificate
 from dalembert.collision.enclose import TOLERANCE, enclose, files_of, with_near_pairs
 from dalembert.collision.pairs import settle_pairs
 from dalembert.collision.spheres import SphereModel, need_links
 from dalembert.collision.world import World, WorldArrays
 from dalembert.compile import cache
+from dalembert.describe import mesh
 from dalembert.describe.description import Description
 from dalembert.errors import InputError
 from dalembert.system import Jointed
@@ -32,16 +31,6 @@ class Shaped(Jointed, Protocol):
     """A system of bodies and joints that knows its shapes."""
 
     description: Description
-
-
-class Sampled(Protocol):
-    """A run: times (N,) and positions (N, n)."""
-
-    @property
-    def t(self) -> Array: ...
-
-    @property
-    def q(self) -> Array: ...
 
 
 def collision(
@@ -85,10 +74,14 @@ def collision(
 
 
 def _version() -> str:
-    """What makes spheres, as a digest of this folder's text."""
-    return cache.key(
-        "spheres", *(file.read_text(encoding="utf-8") for file in sorted(Path(__file__).parent.glob("*.py")))
-    )
+    """What makes spheres, as a digest of its text."""
+    makers = (clearance_, enclose_, mesh, motion, pairs, solids, spheres_)
+    return cache.key("spheres", *(Path(str(module.__file__)).read_text(encoding="utf-8") for module in makers))
+
+
+def read_collision(of: Collision | Shaped) -> Collision:
+    """Spheres that are given, or those of a robot."""
+    return of if isinstance(of, Collision) else collision(of)
 
 
 def clearance(robot: Shaped, q: ArrayLike, world: World | WorldArrays | None = None) -> Array:
@@ -103,58 +96,3 @@ def contacts(
 ) -> list[Contact]:
     """The pairs of links, and of links and obstacles, that are nearer than `within` [m] at joint positions (n,)."""
     return collision(robot).contacts(q, world, within)
-
-
-def certify_edge(
-    robot: Shaped,
-    q0: ArrayLike,
-    q1: ArrayLike,
-    world: World | WorldArrays | None = None,
-    *,
-    clear: float = 0.0,
-    stray: ArrayLike = 0.0,
-    float32: bool = False,
-) -> EdgeCertificate:
-    """Whether the straight motion from q0 to q1, (n,) or (E, n), is proved free of contact, between samples too, with
-    `clear` [m] to spare; motions that leave it by up to `stray` (n,) are covered. See `collision.edges`."""
-    return edges.certify_edge(collision(robot), q0, q1, world, clear=clear, stray=stray, float32=float32)
-
-
-def certify_path(
-    robot: Shaped,
-    q: ArrayLike,
-    world: World | WorldArrays | None = None,
-    *,
-    clear: float = 0.0,
-    stray: ArrayLike = 0.0,
-    float32: bool = False,
-) -> EdgeCertificate:
-    """The same of the straight edges between waypoints (K, n)."""
-    return edges.certify_path(collision(robot), q, world, clear=clear, stray=stray, float32=float32)
-
-
-def certify_motion(
-    robot: Shaped, motion: Motion, world: World | WorldArrays | None = None, *, clear: float = 0.0, dt: float = 0.01
-) -> EdgeCertificate:
-    """Whether a trajectory of the joints is proved free of contact at all times, with `clear` [m] to spare; samples are
-    `dt` [s] apart, and what happens between them is bounded by its largest acceleration."""
-    return along.certify_motion(collision(robot), motion, world, clear=clear, dt=dt)
-
-
-def contact_spans(
-    robot: Shaped,
-    motion: Motion | Sampled,
-    world: World | WorldArrays | None = None,
-    *,
-    within: float = 0.0,
-    dt: float = 0.01,
-) -> list[ContactSpan]:
-    """When which links touch each other or an obstacle, or are nearer than `within` [m]: of a run, at its rows, or of a
-    trajectory, every `dt` [s]."""
-    if isinstance(motion, Motion):
-        t, q = along.sample_motion(motion, dt)
-    elif hasattr(motion, "t") and hasattr(motion, "q"):
-        t, q = motion.t, motion.q
-    else:
-        raise InputError(f"contacts are looked for along a run or a trajectory, not {type(motion).__name__}")
-    return along.find_spans(collision(robot), t, q, world, within)

@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.collision.clearance import LIMIT, NOTHING, Collision
-from dalembert.collision.edges import ROUNDING
+from dalembert.collision.clearance import LIMIT, NOTHING, ROUNDING, Collision
 from dalembert.collision.spheres import SphereModel, neighbors
 from dalembert.model import Model
 from dalembert.model.model import Coordinate

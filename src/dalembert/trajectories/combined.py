@@ -14,11 +14,12 @@ from dalembert.errors import InputError
 from dalembert.flow import Scalar
 from dalembert.trajectories.limits import Array
 from dalembert.trajectories.piecewise import TRACED, Piecewise
-from dalembert.trajectories.trajectory import Traced, Trajectory
+from dalembert.trajectories.trajectory import Bends, Extremes, Traced, Trajectory
 
 OVER = 1e-9  # of the path's length: what a law may exceed it by
 GAP = 1e-9  # of the largest value: what two parts may differ by where they meet
 BISECTIONS = 60
+CROSSINGS = 100.0  # of one place by a law between two times: more than polynomials of a few pieces have
 
 
 def bisect(low: Array, high: Array, beyond: Callable[[Array], NDArray[np.bool_]]) -> Array:
@@ -72,6 +73,24 @@ class Along(Trajectory):
             found.append(x[3] * law[1] ** 3 + 3 * x[2] * law[1] * law[2] + x[1] * law[3])
         return found
 
+    def bends(self, low: Array, high: Array) -> Bends | None:
+        """|ẋ| ≤ |x′||ṡ| and |ẍ| ≤ |x″|ṡ² + |x′||s̈|, over all s that the law can reach meanwhile."""
+        law = self.law.bends(low, high)
+        if law is None:
+            return None
+        reach = law.first[:, 0] * 0.5 * (high - low) + law.gaps[:, 0]
+        middle, speed = (x[:, 0] for x in self.law.derivatives(0.5 * (low + high), 1))
+        ends = (np.clip(s, 0.0, self.path.duration) for s in (middle - reach, middle + reach))
+        path = self.path.bends(*ends)
+        if path is None:
+            return None
+        # A law that may turn back passes corners more than once; for a straight line, twice |ẋ| is as bad as any.
+        turning = (0.5 * (high - low) * law.second[:, 0] + law.corners[:, 0] >= np.abs(speed))[:, None]
+        first, often = path.first * law.first, np.where(turning, CROSSINGS, 1.0)
+        corners = np.minimum(often * path.corners * law.first, 2.0 * first) + path.first * law.corners
+        second = path.second * law.first**2 + path.first * law.second
+        return Bends(first, second, often * path.gaps + path.first * law.gaps, corners)
+
     def trace(self, t: Scalar) -> Traced:
         law = self.law.trace(t)
         if law is None:
@@ -118,6 +137,12 @@ class Certified(Trajectory):
 
     def derivatives(self, t: Array, order: int) -> list[Array]:
         return self.motion.derivatives(t, order)
+
+    def limits(self) -> Extremes:
+        return self.motion.limits()
+
+    def bends(self, low: Array, high: Array) -> Bends | None:
+        return self.motion.bends(low, high)
 
     def trace(self, t: Scalar) -> Traced:
         return self.motion.trace(t)
@@ -200,6 +225,23 @@ class Sequence(Trajectory):
             if mine.any():
                 for whole, x in zip(found, part.derivatives(t[mine] - starts[k], order), strict=True):
                     whole[mine] = x
+        return found
+
+    def bends(self, low: Array, high: Array) -> Bends | None:
+        found = Bends(*np.zeros((4, len(low), self.m)))
+        for k, (part, begin) in enumerate(zip(self.parts, self.starts.tolist(), strict=True)):
+            own = part.bends(*(np.clip(t - begin, 0.0, part.duration) for t in (low, high)))
+            if own is None:
+                return None
+            for name, reached in (("first", own.first), ("second", own.second)):
+                np.maximum(getattr(found, name), reached, out=getattr(found, name))
+            found.gaps[:] += own.gaps
+            found.corners[:] += own.corners
+            if k:
+                inside = ((low < begin) & (high > begin))[:, None]
+                before, after = self.parts[k - 1](self.parts[k - 1].duration), part(0.0)
+                for whole, x, y in zip(found[2:], before, after, strict=False):
+                    whole += np.where(inside, np.abs(x - y), 0.0)
         return found
 
     def trace(self, t: Scalar) -> Traced:

@@ -10,13 +10,15 @@ from math import factorial, perm
 import numpy as np
 
 from dalembert import scalar
+from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.trajectories.limits import BEYOND, Array, MotionLimits
-from dalembert.trajectories.trajectory import JERK, JUMP, Extremes, Traced, Trajectory
+from dalembert.trajectories.trajectory import JERK, JUMP, Bends, Extremes, Traced, Trajectory
 
 TRACED = 16  # pieces that are still a formula
 RATES = ("velocity", "acceleration", "jerk")
+ROUNDED = 1 + 1e-12  # on bounds: what adding them up rounds
 ROUNDER = 1.5 * 2.0**52  # adding and subtracting it rounds to a whole number
 
 
@@ -105,6 +107,34 @@ class Piecewise(Trajectory):
             C = slope(C)
         return Extremes(lower, upper, sizes[1], sizes[2], sizes[3], "exact")
 
+    def bends(self, low: Array, high: Array) -> Bends | None:
+        """By Taylor's series of each piece around the middle of what lies in it: |x⁽ᵏ⁾| ≤ Σ_j |x⁽ᵏ⁺ʲ⁾| rʲ/j!."""
+        if self.repeats:
+            return None
+        first, last = (np.searchsorted(self.breaks[1:-1], t, side=side) for t, side in ((low, "right"), (high, "left")))
+        last = np.maximum(first, last)
+        found = Bends(*np.zeros((4, len(low), self.m)))
+        for k in range(int((last - first).max(initial=-1)) + 1):
+            i = np.minimum(first + k, last)
+            begin, end = self.breaks[i], self.breaks[i + 1]
+            a, b = np.clip(low, begin, end) - begin, np.clip(high, begin, end) - begin
+            sizes = _taylor(self.coefficients[i], 0.5 * (a + b), 0.5 * (b - a))
+            np.maximum(found.first, sizes[0], out=found.first)
+            np.maximum(found.second, sizes[1], out=found.second)
+            if k:
+                more = (first + k <= last)[:, None]
+                for whole, jump in zip(found[2:], self._jumps, strict=True):
+                    whole += np.where(more, jump[i - 1], 0.0)
+        return found
+
+    @cached_property
+    def _jumps(self) -> tuple[Array, Array]:
+        """Of x and ẋ at the breaks between, (p − 1, m) each."""
+        C, h = self.coefficients, np.diff(self.breaks)[:-1, None]
+        pairs = ((horner(np.moveaxis(c[:-1], 1, 0), h), c[1:, 0]) for c in (C, slope(C)))
+        position, velocity = (np.abs(before - after) for before, after in pairs)
+        return position, velocity
+
     def stretch(self, factor: float) -> Piecewise:
         """The same path, `factor` times as slow: x(t/factor)."""
         powers = float(factor) ** -np.arange(self.coefficients.shape[1])
@@ -130,6 +160,19 @@ def horner(C: Scalars | Array, tau: Scalar) -> Scalar:
     for c in C[-2::-1]:
         x = x * tau + c
     return x
+
+
+def _taylor(C: Array, middle: Array, r: Array) -> tuple[Array, Array]:
+    """Bounds of |ẋ| and |ẍ|, (k, m) each, within r (k,) of a middle (k,), of polynomials C (k, powers, m)."""
+    values = []
+    for _ in range(1, max(C.shape[1], 3)):
+        C = slope(C)
+        values.append(np.abs(horner(np.moveaxis(C, 1, 0), middle[:, None])))
+    first, second = (
+        sum((x * (r**j / factorial(j))[:, None] for j, x in enumerate(values[k:])), np.zeros_like(values[0]))
+        for k in range(2)
+    )
+    return first * ROUNDED, second * ROUNDED
 
 
 def _candidates(C: Array, h: Array) -> Array:

@@ -14,7 +14,7 @@ from dalembert.arguments import count, number
 from dalembert.errors import InputError
 from dalembert.flow import Scalar
 from dalembert.trajectories.limits import Array, array, choice, duration_of, positive, read_limits, vector
-from dalembert.trajectories.trajectory import Extremes, Traced, Trajectory
+from dalembert.trajectories.trajectory import Bends, Extremes, Traced, Trajectory
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -97,6 +97,13 @@ class Sines(Trajectory):
         lower = values[0].min(axis=0) - spare * tops[2]
         upper = values[0].max(axis=0) + spare * tops[2]
         return Extremes(lower, upper, sizes[1], sizes[2], sizes[3], "bound")
+
+    def bends(self, low: Array, high: Array) -> Bends:
+        """|x⁽ᵏ⁾| at the middle and half the length times Σ A ωᵏ⁺¹, at most Σ A ωᵏ."""
+        r = 0.5 * (high - low)[:, None]
+        _, xd, xdd = self.derivatives(0.5 * (low + high), 2)
+        first, second = (np.minimum(np.abs(x) + r * self._top(d + 1), self._top(d)) for d, x in ((1, xd), (2, xdd)))
+        return Bends(first, second, np.zeros_like(first), np.zeros_like(first))
 
     def _top(self, d: int) -> Array:
         return np.asarray((np.abs(self.amplitude) * np.abs(self.omega[:, None]) ** d).sum(axis=0))

@@ -56,6 +56,16 @@ class SampledMotion(NamedTuple):
     xdd: Array
 
 
+class Bends(NamedTuple):
+    """How a motion goes over intervals, never exceeded, (k, m) each: the largest |ẋ| and |ẍ|, and the sums of the jumps
+    of x and of ẋ inside."""
+
+    first: Array
+    second: Array
+    gaps: Array
+    corners: Array
+
+
 class Trajectory(Reference):
     """A motion x(t), or a path x(s): the same, with another `parameter` in the place of time."""
 
@@ -86,6 +96,17 @@ class Trajectory(Reference):
     def limits(self) -> Extremes:
         """The extremes of the motion: its range, and the largest speed, acceleration and jerk."""
         return sample_extremes(self)
+
+    def bends(self, low: Array, high: Array) -> Bends | None:
+        """Bounds from `low` to `high` (k,), between the start and the end, that follow from what the motion is made of;
+        None where samples alone would tell."""
+        return None
+
+    def stray(self, low: Array, high: Array) -> Array | None:
+        """How far the motion leaves the straight line between its places at two times, at most: h²/8 |ẍ| + h/4 Σ|jumps
+        of ẋ| + Σ|jumps of x| with h = high − low, (k,) each → (k, m); None where samples alone would tell."""
+        found, h = self.bends(low, high), (high - low)[:, None]
+        return None if found is None else h**2 / 8 * found.second + h / 4 * found.corners + found.gaps
 
     def sample(self, dt: float, until: float | None = None) -> SampledMotion:
         """(t, x, ẋ, ẍ) at 0, dt, 2 dt, … and at the end; `until` [s] is needed for a motion that goes on."""
