@@ -156,7 +156,7 @@ class PredictiveControl(Controller):
         flow = self.problem.flow
 
         def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
-            if not isinstance(t, (int, float)):
+            if not all(isinstance(x, (int, float)) for x in (t, *y)):
                 raise InputError(
                     "predictive control is asked on numbers, not traced into another loop: simulate(…) and rollouts(…) "
                     "run it, and c_files(…) exports it"
