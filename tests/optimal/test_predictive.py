@@ -114,7 +114,7 @@ def test_what_cannot_be_is_refused():
         dl.control.compare({"mpc": PredictiveControl(PROBLEM)}, ARM, [0.5, 0.5])
     with pytest.raises(dl.InputError, match="its c_files"):
         dl.firmware.make_firmware(ARM, PredictiveControl(PROBLEM), sample_time=0.01)
-    with pytest.raises(dl.InputError, match="parameter that follows a motion"):
+    with pytest.raises(dl.InputError, match="that is moving, and 'goal' is none; moving are: none"):
         PredictiveControl(PROBLEM, follows="goal")
     with pytest.raises(dl.InputError, match="follows nothing, unless"):
         PredictiveControl(PROBLEM)(0.0, np.zeros(4), [0.5, 0.5])
