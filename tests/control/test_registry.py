@@ -27,7 +27,7 @@ def test_every_row_has_its_class_its_words_and_its_picture(name):
     else:
         made = entry.make(dl.load("planar-2r"), 5.0, 1.0, [0.3, 0.8])
         assert type(made) is found and diagram_of(made).faults() == []
-        assert bool(made.gains.each) == bool(entry.settings)
+        assert bool(made.law().parameters) == bool(entry.settings) and made.law().asked == entry.asked
 
 
 def test_every_controller_has_its_row():
@@ -115,3 +115,4 @@ def test_a_controller_from_outside_is_offered_everywhere(tmp_path):
 def test_what_is_offered_needs_a_bandwidth_alone():
     assert "impedance" in offered() and "impedance" not in offered("joints") and "adaptive" not in offered()
     assert list(offered("tip")) == ["impedance"]
+    assert set(offered()) - set(offered(compiled=True)) == {"predictive"}

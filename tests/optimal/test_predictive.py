@@ -8,7 +8,8 @@ from tests.optimal.test_problem import linear_flow
 from tests.test_own_system import CartPole
 
 import dalembert as dl
-from dalembert.optimal import OptimalControl, PredictiveControl, effort, posture, speed, state
+from dalembert.optimal import OptimalControl, PredictiveControl, effort, posture, speed, state, track
+from dalembert.simulation import rollouts
 
 ARM = dl.load("planar-2r")
 PROBLEM = OptimalControl(
@@ -100,9 +101,23 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(dl.InputError, match="targets is a function"):
         PredictiveControl(PROBLEM, targets=3)
     with pytest.raises(dl.InputError, match="asked on numbers, not traced"):
-        dl.simulation.rollouts(ARM, PredictiveControl(PROBLEM), q0=np.zeros((3, 2)), duration=0.1, dt=0.01)
-    with pytest.raises(dl.InputError, match="controller 'mpc' is asked on numbers at samples"):
+        dl.draw.phase_portrait(ARM, PredictiveControl(PROBLEM), states=("joint1", "joint1_rate"))
+    with pytest.raises(dl.InputError, match="budget is of a clock"):
+        rollouts(ARM, PredictiveControl(PROBLEM, budget=1.0), q0=np.zeros((3, 2)), duration=0.1, dt=0.01)
+    with pytest.raises(dl.InputError, match="asked in this process: leave out scheduler="):
+        rollouts(ARM, PredictiveControl(PROBLEM), q0=np.zeros((3, 2)), duration=0.1, dt=0.01, scheduler="local")
+    with pytest.raises(dl.InputError, match="no derivative here"):
+        dl.simulation.rollout_gradient(
+            ARM, PredictiveControl(PROBLEM), [0.0, 0.0], duration=0.1, dt=0.01, loss={"rms_torque": 1.0}, of="q0"
+        )
+    with pytest.raises(dl.InputError, match="follows no motion of the joints"):
         dl.control.compare({"mpc": PredictiveControl(PROBLEM)}, ARM, [0.5, 0.5])
+    with pytest.raises(dl.InputError, match="its c_files"):
+        dl.firmware.make_firmware(ARM, PredictiveControl(PROBLEM), sample_time=0.01)
+    with pytest.raises(dl.InputError, match="that is moving, and 'goal' is none; moving are: none"):
+        PredictiveControl(PROBLEM, follows="goal")
+    with pytest.raises(dl.InputError, match="follows nothing, unless"):
+        PredictiveControl(PROBLEM)(0.0, np.zeros(4), [0.5, 0.5])
     with pytest.raises(dl.InputError, match="must have the states and inputs"):
         PredictiveControl(PROBLEM).rollouts(np.zeros((2, 4)), 0.1, plant=CartPole())
     with pytest.raises(dl.InputError, match=r"x\[1\] is nan; it must be a finite number"):
@@ -193,3 +208,95 @@ def test_multipliers_of_limits_are_gone_when_their_time_is():
         y = free.stepper(x, u, free.parameters_at()[0])
     np.testing.assert_allclose(control(1.2, x), u, atol=1e-4)
     assert np.abs(y - x).max() < 1e-3
+
+
+# ------------------------------------------------------------------------------------------------- like any other law
+SENSORS = dl.Sensors(sample_time=0.01, delay=0.01, quantization=1e-4)
+
+
+def test_a_batch_is_as_many_runs_alone_each_with_a_goal_of_its_own():
+    """More arms than are planned together, with noise, delay and limits: the bits of each alone, and of `simulate`."""
+    rng = np.random.default_rng(1)
+    q0, goals = rng.uniform(-0.5, 0.5, (70, 2)), rng.uniform(-1.0, 1.0, (70, 2))
+    words = {"duration": 0.1, "dt": 0.002, "torque_limits": 55.0, "measures": "peak_torque", "keep": "all", "every": 7}
+    sensors = dl.Sensors(sample_time=0.01, delay=0.01, noise=1e-4)
+
+    def goal(k):
+        return {"goal[0]": goals[k, 0], "goal[1]": goals[k, 1]}
+
+    words |= {"sensors": sensors, "parameters": goal(slice(None)), "seed": 3}
+    many = rollouts(ARM, PredictiveControl(PROBLEM), q0, **words)
+    assert many.q.shape == (70, 9, 2) and np.abs(many["joint1_torque"]).max() <= 55.0
+    apart = rollouts(ARM, PredictiveControl(PROBLEM), q0, chunk=9, threads=2, **words)
+    np.testing.assert_array_equal(apart.rows, many.rows)
+    words = {"duration": 0.1, "dt": 0.002, "torque_limits": 55.0}
+    plain = rollouts(ARM, PredictiveControl(PROBLEM), q0, sensors=SENSORS, parameters=goal(slice(None)), **words)
+    for k in (0, 40, 69):
+        one = rollouts(ARM, PredictiveControl(PROBLEM), q0[k : k + 1], sensors=SENSORS, parameters=goal(k), **words)
+        np.testing.assert_array_equal(one.last[0], plain.last[k])
+    run = dl.simulate(
+        ARM,
+        PredictiveControl(PROBLEM),
+        q0=q0[40],
+        sensors=SENSORS,
+        inputs=dl.Inputs(parameters=goal(40)),
+        limits=dl.JointLimits(torque=55.0),
+        duration=0.1,
+        dt=0.002,
+    )
+    np.testing.assert_array_equal(run.x[-1], plain.last[40, :4])
+
+
+def test_a_run_that_diverges_leaves_the_others_as_they_are():
+    flow = dl.Flow("steep", ("x",), ("u",), lambda t, x, u: [x[0] ** 3 + u[0]], positions=0)
+    control = PredictiveControl(
+        OptimalControl(flow, 0.2, 0.02, running=[state([0.0], 1.0), effort(0.1)], limits={"u": 5.0})
+    )
+    words = {"duration": 0.4, "dt": 0.02, "method": "euler"}
+    batch = rollouts(flow, control, x0=[[0.5], [1e3], [-0.8]], **words)
+    assert batch.diverged_at.tolist()[::2] == [-1, -1] and batch.diverged_at[1] >= 0
+    np.testing.assert_array_equal(batch.last[::2], rollouts(flow, control, x0=[[0.5], [-0.8]], **words).last)
+
+
+def test_following_near_the_motion_it_has_the_poles_of_its_bandwidth():
+    """Nodes short against 1/ω: the least cost is computed torque, e¨ + 2 ζ ω ė + ω² e = 0."""
+    control = PredictiveControl.for_bandwidth(ARM, 6.0, 0.8)
+    q, qd = np.array([0.3, -0.5]), np.array([0.2, 0.1])
+    wanted = (np.array([0.32, -0.51]), qd, np.array([0.5, -0.2]))
+    u = control(0.0, [*q, *qd], wanted)
+    same = dl.control.ComputedTorque(ARM, 6.0, 0.8)(0.0, q, qd, wanted)
+    own = ARM.inverse_dynamics(*wanted)
+    assert np.abs(u - same).max() < 0.1 * np.abs(same - own).max()
+    slack = PredictiveControl.for_bandwidth(ARM, 6.0, 0.1)(0.0, [*q, *qd], wanted)
+    np.testing.assert_allclose(slack, PredictiveControl.for_bandwidth(ARM, 6.0, 0.5**0.5)(0.0, [*q, *qd], wanted))
+
+
+def test_it_follows_a_motion_within_the_limits_it_plans_with():
+    motion = dl.trajectories.minimum_jerk([0.0, 0.0], [0.6, 0.4], 0.5)
+    control = PredictiveControl(track(ARM, 15.0, limits={"u": 40.0}), follows="wanted")
+    run = dl.simulate(ARM, control, q0=[0.0, 0.0], reference=motion, duration=0.7, dt=0.002)
+    assert np.abs(run.tau).max() == 40.0  # the motion itself would take more
+    np.testing.assert_allclose(run.q[-1], [0.6, 0.4], atol=0.005)
+
+
+def test_compare_takes_it_among_the_others():
+    exact = dl.control.scenarios.DEFAULTS
+    found = dl.control.compare(
+        {"mpc": PredictiveControl.for_bandwidth(ARM, 10.0), "pd": dl.control.PD.for_bandwidth(ARM, 10.0)},
+        ARM,
+        dl.trajectories.minimum_jerk([0.0, 0.0], [0.3, 0.2], 0.2),
+        0.3,
+        scenarios={"exact": exact["exact"], "noise": exact["noise"]},
+        dt=0.005,
+    )
+    assert found.of("mpc", "exact")["rms_error"] < 0.1 * found.of("pd", "exact")["rms_error"]
+    assert found.of("mpc", "exact")["verdict"] == "settled" and found.of("mpc", "noise")["rms_error"] > 0.0
+
+
+def test_a_run_says_which_samples_were_short_of_time():
+    control = PredictiveControl(PROBLEM, budget=1e-9)
+    run = dl.simulate(ARM, control, q0=[0.0, 0.0], duration=0.1, dt=0.02)
+    assert "stopped short of its iterations to keep its budget in 4 of 4 samples" in run.message
+    assert "the budget leaves every sample its iterations" in str(control.conditions())
+    run = dl.simulate(ARM, PredictiveControl(PROBLEM), q0=[0.0, 0.0], duration=0.1, dt=0.02)
+    assert run.message == "finished at t = 0.1 s"

@@ -78,7 +78,11 @@ class PredictiveControl(Controller):
             raise InputError("targets is a function of the times of the nodes that gives parameters by name")
         if self.follows is not None:
             p, nq = self.problem, self.problem.flow.nq
-            choose("parameter that follows a motion", self.follows, p.moving)
+            if self.follows not in p.moving:
+                raise InputError(
+                    f"follows names a parameter of the problem that is moving, and {self.follows!r} is none; moving "
+                    f"are: {', '.join(p.moving) or 'none'}"
+                )
             shape = p.values[self.follows].shape
             if len(shape) != 2 or not nq or shape[1] not in (nq, 2 * nq, 3 * nq):
                 raise InputError(
@@ -156,7 +160,7 @@ class PredictiveControl(Controller):
         flow = self.problem.flow
 
         def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
-            if not isinstance(t, (int, float)):
+            if not all(isinstance(x, (int, float)) for x in (t, *y)):
                 raise InputError(
                     "predictive control is asked on numbers, not traced into another loop: simulate(…) and rollouts(…) "
                     "run it, and c_files(…) exports it"

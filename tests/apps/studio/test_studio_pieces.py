@@ -280,6 +280,29 @@ def test_the_live_simulation_is_that_of_simulate(name):
     assert np.allclose(seen["kinetic_energy"][-1] + seen["potential_energy"][-1], run.energy[-1], atol=1e-9)
 
 
+def test_predictive_control_runs_live_and_is_tuned_while_it_does():
+    """Asked once a piece, it is `simulate` with that sample time; another bandwidth is taken up at once."""
+    arm, q, wanted = dl.load("planar-2r"), np.array([0.2, -0.4]), np.array([0.6, 0.1])
+    live = Live(arm, "predictive control", q, "tool", omega=5.0)
+    live.aim(wanted)
+    live.advance(0.4)
+    run = dl.simulate(
+        arm,
+        choices(arm)["predictive control"].make(arm, 5.0, 1.0),
+        q0=q,
+        reference=wanted,
+        duration=0.4,
+        dt=STEP,
+        sensors=dl.Sensors(sample_time=PIECE * STEP),
+    )
+    assert np.allclose(live.q, run.q[-1], atol=1e-9)
+    slow = np.abs(wanted - live.q).max()
+    live.tune(20.0, 1.0)
+    live.advance(0.2)
+    assert np.abs(wanted - live.q).max() < 0.2 * slow
+    assert "predictive control" not in choices(arm, compiled=True)
+
+
 def test_gains_and_payload_change_while_it_runs():
     arm = dl.load("planar-2r")
     q = np.array([0.5, 0.5])
