@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from trees import random_tree
 
 import dalembert as dl
 from dalembert.apps.cli import main
@@ -20,6 +19,7 @@ from dalembert.spatial import quaternion
 from dalembert.symbolic.entries import points_of, quantity
 from dalembert.symbolic.equations import Equations
 from dalembert.symbolic.polynomial import Ring
+from trees import random_tree
 
 GOLDEN = Path(__file__).parent / "golden"
 TOLERANCE = 1e-12
@@ -181,7 +181,7 @@ def test_code_and_print():
     import sympy
 
     robot, e = made("flying arm")
-    q, v, _ = state(robot, 5)
+    q = state(robot, 5)[0]
     M = e.sympy("M")
     at = e.values | {f"q{k + 1}": x for k, x in enumerate(q)}
     M = M.subs({x: at[x.name] for x in M.free_symbols})
@@ -201,7 +201,7 @@ def test_code_and_print():
 
 
 def test_what_such_equations_do_not_have_is_said():
-    robot, e = made("flying arm")
+    _, e = made("flying arm")
     for call in (lambda: e.christoffel, lambda: e.text("Gamma"), lambda: symbolic_bounds(e)):
         with pytest.raises(dl.InputError, match="'float'"):
             call()

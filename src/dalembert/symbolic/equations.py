@@ -97,8 +97,8 @@ class Equations:
         self.model: Model = parameters.symbolic_model(model, self.ring, symbols)
         self._refuse_odd_planes()
         self._refuse_odd_mimics()
-        self._refuse_many_angles()
         self._refuse_long_chains()
+        self._refuse_many_angles()
 
     def _refuse_odd_planes(self) -> None:
         for c in self.model.coordinates:
@@ -524,7 +524,7 @@ class Equations:
         return aligned(lines, long, DIGITS if decimals else None)
 
     def forms(self, what: Sequence[str] = (), lump: bool = True) -> list[Legible]:
-        """What `text` and `latex` write: the quantities asked for; without a choice M, C, g, and q̇ where it is not v."""
+        """What `text` and `latex` write: what is asked for; without a choice M, C, g, and q̇ where it is not v."""
         if what:
             return [self.legible(*what, lump=lump)]
         also = [self.legible("qd")] if self.model.curved else []
@@ -538,7 +538,8 @@ class Equations:
 
     def __repr__(self) -> str:
         terms = sum(len(p) for row in self.M for p in row)
-        return f"<Equations of {self.name!r}: {len(self.model.coordinates)} joints, {len(self.parameters)} symbols, M has {terms} terms>"
+        joints, symbols = len(self.model.coordinates), len(self.parameters)
+        return f"<Equations of {self.name!r}: {joints} joints, {symbols} symbols, M has {terms} terms>"
 
     def factored(self, name: str) -> str:
         """An entry, "det" above all, as a product."""
