@@ -19,10 +19,10 @@ ROBOTS = {kind: dl.load("panda", base=kind) for kind in ("floating", "planar")}
         lambda robot, path: dl.studio.Studio(robot),
         lambda robot, path: World(robot),
         lambda robot, path: dl.control.PDGravity(robot, 100.0, 20.0),
-        lambda robot, path: robot.equations(),
+        lambda robot, path: robot.equations("none").derivation(),
         lambda robot, path: robot.bounds(),
     ],
-    ids=["report", "page", "studio", "gym", "control", "equations", "bounds"],
+    ids=["report", "page", "studio", "gym", "control", "derivation", "bounds"],
 )
 def test_what_needs_a_vector_refuses(kind, call, tmp_path):
     with pytest.raises(dl.InputError, match=f"has the {kind} joint 'root'"):

@@ -30,7 +30,7 @@ REFUSED = {
     "n": lambda r, q: r.n,
     "christoffel": lambda r, q: r.christoffel(q),
     "other choices of C": lambda r, q: r.coriolis_matrix(q, np.zeros(r.nv), "mdot-u/2"),
-    "equations": lambda r, q: r.equations(),
+    "derivation": lambda r, q: r.equations("none").derivation(),
     "ik_all": lambda r, q: r.ik_all(r.fk(q)),
     "workspace": lambda r, q: r.workspace(),
     "nearest_singularity": lambda r, q: r.nearest_singularity(q),

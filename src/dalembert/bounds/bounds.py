@@ -229,7 +229,7 @@ def _without_period(robot: Jointed, box: Box) -> tuple[Box, list[str]]:
 
 def _families(model: Model, quantity: Quantity, box: Box) -> list[Family] | str:
     """The function over the box, in as many parts as endless slides ask for, or why there is none."""
-    mixed = [body.joint_name for body in model.bodies if len(body.joint.symbols) > 2]
+    mixed = [body.joint_name for body in model.bodies if any(len(x) > 2 for x in body.joint.symbols)]
     if mixed:
         return f"joint {mixed[0]!r} slides as it turns: no sum of sines and powers alone can be bounded term by term"
     if quantity.function == "mass" and endless_slides(model, box):

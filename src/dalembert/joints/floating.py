@@ -25,6 +25,7 @@ class Floating(Free):
     rate_names = ("_vx", "_vy", "_vz", "_wx", "_wy", "_wz")
     effort_names = ("_fx", "_fy", "_fz", "_nx", "_ny", "_nz")
     neutral = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    symbols = (("q",),) * 7
     quaternion = 3
 
     def pose(self, placement: Pose, q: Sequence[Scalar]) -> Pose:

@@ -21,7 +21,7 @@ class Helical(Joint):
 
     kind = "helical"
     units = ("rad",)
-    symbols = ("s", "c", "q")
+    symbols = (("s", "c", "q"),)
     turns = True
     periodic = False
     half_range = math.pi

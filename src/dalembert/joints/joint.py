@@ -36,7 +36,8 @@ class Joint(ABC):
     effort_names: ClassVar[tuple[str, ...]] = ("_torque",)
     neutral: ClassVar[tuple[float, ...]] = (0.0,)  # the positions at which the body's frame is the joint's placement
     quaternion: ClassVar[int | None] = None  # where a unit quaternion begins among its positions
-    symbols: ClassVar[tuple[str, ...]]  # what its pose is made of, in equations: sine, cosine, the position itself
+    # What its pose is made of, in equations, for each of its positions: sine and cosine of it, or the position itself.
+    symbols: ClassVar[tuple[tuple[str, ...], ...]]
     turns: ClassVar[bool]  # whether its position is an angle
     periodic: ClassVar[bool]  # whether a full turn brings the body back
     half_range: ClassVar[float]  # how far to either side it is looked at where it has no limits, in its unit
@@ -104,7 +105,6 @@ class Free(Joint):
 
     direct = False
     driven = False
-    symbols = ()
     turns = False
     periodic = False
     half_range = 1.0

@@ -27,6 +27,7 @@ class Planar(Free):
     rate_names = ("_vx", "_vy", "_w")
     effort_names = ("_fx", "_fy", "_n")
     neutral = (0.0, 0.0, 0.0)
+    symbols = (("q",), ("q",), ("s", "c"))
 
     def pose(self, placement: Pose, q: Sequence[Scalar]) -> Pose:
         e1, e2, axis = basis(self.axis)

@@ -16,7 +16,7 @@ from dalembert.spatial.vector import ZERO, Scalar, add, matvec, scale
 class Prismatic(Joint):
     kind = "prismatic"
     units = ("m",)
-    symbols = ("q",)
+    symbols = (("q",),)
     turns = False
     periodic = False
     half_range = 1.0

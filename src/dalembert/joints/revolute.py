@@ -19,7 +19,7 @@ from dalembert.spatial.vector import ZERO, Scalar, matmul
 class Revolute(Joint):
     kind = "revolute"
     units = ("rad",)
-    symbols = ("s", "c")
+    symbols = (("s", "c"),)
     turns = True
     periodic = True
     half_range = math.pi

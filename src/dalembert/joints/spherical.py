@@ -24,6 +24,7 @@ class Spherical(Free):
     rate_names = ("_wx", "_wy", "_wz")
     effort_names = ("_nx", "_ny", "_nz")
     neutral = (0.0, 0.0, 0.0, 1.0)
+    symbols = (("q",),) * 4
     quaternion = 0
 
     def pose(self, placement: Pose, q: Sequence[Scalar]) -> Pose:

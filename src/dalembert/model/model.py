@@ -143,8 +143,9 @@ class Model:
         assert c is not None
         return (
             f"{self.name!r} has the {c.joint.kind} joint {c.name!r}, whose positions are no vector with the velocities "
-            f"for rates (nq = {self.nq}, nv = {self.nv}), and this needs one: kinematics, dynamics, their derivatives "
-            "and simulation are there for such robots, with integrate, difference and normalize for their positions"
+            f"for rates (nq = {self.nq}, nv = {self.nv}), and this needs one: kinematics, dynamics, their derivatives, "
+            "equations and simulation are there for such robots, with integrate, difference and normalize for their "
+            "positions"
         )
 
     @cached_property

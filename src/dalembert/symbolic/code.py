@@ -27,7 +27,7 @@ def kernel(e: Equations, what: str, parameters: Sequence[str] = ()) -> Kernel:
     used = set().union(*(p.uses() for p in flat)) if flat else set()
     kinds = [("q", True), ("qd", bool(used & set(e.ring.rates))), ("qdd", bool(used & set(e.ring.accelerations)))]
     arguments = [name for name, present in kinds if present]
-    inputs: list[tuple[int, ...]] = [(e.n,)] * len(arguments)
+    inputs: list[tuple[int, ...]] = [(e.model.nq if name == "q" else e.nv,) for name in arguments]
     if parameters:
         arguments, inputs = [*arguments, "parameters"], [*inputs, (len(parameters),)]
     if any(name[:2] in ("Fv", "Fs") for name in used - set(parameters)) and e.friction_fits:
@@ -35,7 +35,8 @@ def kernel(e: Equations, what: str, parameters: Sequence[str] = ()) -> Kernel:
     values = {name: x for name, x in e.values.items() if name not in parameters}
 
     def function(*given: Sequence[Scalar]) -> object:
-        named = {f"{name}{k}": x for name, row in zip(arguments, given, strict=True) for k, x in enumerate(row, 1)}
+        letters = [e.letter_of.get(name, name) for name in arguments]
+        named = {f"{letter}{k}": x for letter, row in zip(letters, given, strict=True) for k, x in enumerate(row, 1)}
         names = points_of(e, named) | dict(zip(parameters, given[-1], strict=bool(parameters)))
         results = [evaluated(p, values, names) for p in flat]
         return _nested(results, shape)
@@ -111,9 +112,7 @@ def symbols(e: Equations) -> dict[str, Scalar]:
         if len(joint) > 1:
             q = sympy.Symbol(f"q{k}", real=True)
             names |= {joint[0]: sympy.sin(q), joint[1]: sympy.cos(q)}
-        if e.friction:
-            names[f"sgn{k}"] = sympy.sign(names[f"qd{k}"])
-    return names
+    return names | {sign: sympy.sign(names[rate]) for sign, rate in e.signs.items()}
 
 
 def converted(A: Nested, names: dict[str, Scalar]) -> Any:

@@ -53,7 +53,7 @@ class Quantity:
     `defined` are formulas for further names (lumped constants) in the symbols. `mistaken` is what it is taken for by
     mistake: by kind of slip and in words. `difference` writes (entry's formula, row, column) minus the derived entry.
     `rows` are choices of rows that may stand for all (x and y of a planar arm). `floating` is what is defined up to a
-    constant, as a potential energy is."""
+    constant, as a potential energy is. `units` are symbols whose squares add up to one, as those of a quaternion."""
 
     name: str
     value: Callable[[Values], Array]
@@ -64,6 +64,7 @@ class Quantity:
     difference: Callable[[ast.expr, int, int], str] | None = None
     rows: Sequence[tuple[int, ...]] = ()
     floating: bool = False
+    units: Sequence[tuple[str, ...]] = ()
 
 
 def formula_quantity(name: str, text: str, symbols: Mapping[str, float | None] | Iterable[str]) -> Quantity:
@@ -130,6 +131,9 @@ def draw(
         if own is None and SIGNED.fullmatch(name):
             x[count // 2 :] *= random.choice((-2.0, 1.0, 2.0), count - count // 2)
         values[name] = -x if own is not None and own < 0 else x
+    for names in quantity.units:
+        length = np.sqrt(sum(values[name] ** 2 for name in names))
+        values |= {name: values[name] / length for name in names}
     for name, other in (fixed or {}).items():
         values[name] = values[other] if isinstance(other, str) else np.full(count, other)
     for name, formula in quantity.defined.items():

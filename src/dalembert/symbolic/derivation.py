@@ -123,19 +123,20 @@ def _recursion(board: Blackboard, at: State | None) -> Iterator[Part]:
 
 def structure(e: Equations) -> Iterator[Part]:
     """How large the equations are, and which joints couple."""
-    n = e.n
+    n, products = e.nv, "Gamma" if e.model.curved is None else "C"
     yield Heading("Structure")
-    count = {what: [len(p) for p in entries(e, what).values()] for what in ("M", "Gamma", "g")}
+    count = {what: [len(p) for p in entries(e, what).values()] for what in ("M", products, "g")}
     rows = tuple(
         (what, str(len(terms)), str(sum(1 for t in terms if t)), str(sum(terms)), str(max(terms, default=0)))
         for what, terms in count.items()
     )
     yield Table(("", "entries", "not zero", "terms", "longest"), rows)
     yield Words("Terms of M in normal form, entry by entry:")
-    head = ("", *(f"q{k}" for k in range(1, n + 1)))
-    yield Table(head, tuple((f"q{i + 1}", *(str(len(e.M[i][j])) for j in range(n))) for i in range(n)))
+    names = [f"{'q' if e.model.curved is None else 'v'}{k}" for k in range(1, n + 1)]
+    head = ("", *names)
+    yield Table(head, tuple((name, *map(str, map(len, row))) for name, row in zip(names, e.M, strict=True)))
     yield Words("On which coordinates each entry of M depends:")
-    yield Table(head, tuple((f"q{i + 1}", *(_depends(e.M[i][j]) for j in range(n))) for i in range(n)))
+    yield Table(head, tuple((name, *map(_depends, row)) for name, row in zip(names, e.M, strict=True)))
     yield Words("On which coordinates g depends: " + "; ".join(f"g{k + 1}: {_depends(p)}" for k, p in enumerate(e.g)))
 
 

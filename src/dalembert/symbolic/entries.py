@@ -49,6 +49,7 @@ TABLE: dict[str, tuple[Callable[[Equations], Nested], str]] = {
     "det": (lambda e: e.det_jacobian(), "the determinant of the Jacobian"),
     "Y": (lambda e: e.regressor, "the regressor in the standard parameters"),
     "Mdot": (lambda e: e.M_dot, "the rate of the mass matrix"),
+    "qd": (lambda e: e.position_rates, "the rates of the positions, q̇ = N v"),
     "centripetal": (lambda e: e.centripetal, "the terms with squared rates"),
     "coriolis": (lambda e: e.coriolis, "the terms with products of rates"),
 }
@@ -151,7 +152,7 @@ def body_energy(e: Equations, letter: str, k: int) -> Polynomial:
     if letter == "P":
         return e.ring.scalar(energy.potential_energy(_only_body(e, k), e.q))
     M, v = body_mass_matrix(e, k), e.qd
-    return e.ring.scalar(sum(M[i][j] * v[i] * v[j] for i in range(e.n) for j in range(e.n)) / 2)
+    return e.ring.scalar(sum(M[i][j] * v[i] * v[j] for i in range(e.nv) for j in range(e.nv)) / 2)
 
 
 def polynomial(e: Equations, name: str) -> Polynomial:
@@ -193,7 +194,8 @@ def comparable(e: Equations, name: str) -> Quantity:
 
     mistaken = {key: other(make) for key, make in mistakes(e, printed).items()}
     rows = _told(value) if printed == "J" else ()
-    return replace(found, difference=difference, mistaken=mistaken, rows=rows, floating=printed in ("P", "L"))
+    of_motion = {"rows": rows, "floating": printed in ("P", "L"), "units": e.ring.quaternions}
+    return replace(found, difference=difference, mistaken=mistaken, **of_motion)
 
 
 def mistakes(e: Equations, name: str) -> dict[tuple[str, str], Callable[[], Any]]:
@@ -301,7 +303,7 @@ def _fixed(sine: str, cosine: str) -> tuple[tuple[str, str], tuple[str, str]]:
 
 def _sliding(e: Equations) -> Iterator[tuple[str, str]]:
     """(d2, q2), (its rates): how coordinates of prismatic joints are mostly written."""
-    for k, names in enumerate(e.ring.joints, 1):
+    for k, names in enumerate(e.ring.joints if e.model.curved is None else (), 1):
         if len(names) == 1:
             yield from ((f"d{dots}{k}", f"q{dots}{k}") for dots in ("", "d", "dd"))
 
@@ -309,9 +311,9 @@ def _sliding(e: Equations) -> Iterator[tuple[str, str]]:
 def symbols_of(e: Equations) -> dict[str, float | None]:
     """The names that formulas may have, with the robot's own numbers."""
     ring, own = e.ring, e.values
-    numbers = range(1, e.n + 1)
-    symbols: dict[str, float | None] = {f"q{k}": None for k in numbers}
-    symbols |= {name: None for k in numbers for name in (f"qd{k}", f"qdd{k}")}
+    symbols: dict[str, float | None] = {f"q{k}": None for k in range(1, len(ring.joints) + 1)}
+    moving = zip(ring.rates, ring.accelerations, strict=False)  # signs stand behind the rates
+    symbols |= {name: None for pair in moving for name in pair}
     symbols |= {name: own.get(name) for name in ring.parameters}
     return symbols | {f"alpha{s[2:]}": float(np.arctan2(own[s], own[c])) for s, c in ring.angles}
 
@@ -326,7 +328,7 @@ def points_of(e: Equations, values: Mapping[str, Scalar]) -> dict[str, Scalar]:
     for s, c in e.ring.angles:
         if (angle := values.get(f"alpha{s[2:]}")) is not None:
             found |= {s: scalar.sin(angle), c: scalar.cos(angle)}
-    rates = {name: values.get(f"qd{name[3:]}") for name in e.ring.rates if name.startswith("sgn")}
+    rates = {sign: values.get(rate) for sign, rate in e.signs.items()}
     return found | {name: scalar.sign(x) for name, x in rates.items() if x is not None}
 
 

@@ -2,6 +2,12 @@
 
     M(q) q̈ + C(q, q̇) q̇ + g(q) = τ,    C_kj = Σᵢ Γ_ijk q̇ᵢ,    Γ_ijk = ½ (∂ᵢM_kj + ∂ⱼM_ki − ∂ₖM_ij),    g = ∂P/∂q
 
+Of a robot with planar, spherical or floating joints, whose velocities v are the bodies' own,
+
+    M(q) v̇ + C(q, v) v + g(q) = τ,    q̇ = N(q) v,    g = Nᵀ ∂P/∂q,
+
+with the C of composite bodies, for which Ṁ − 2C is skew too; positions are q1, q2, …, a quaternion being four of them.
+
 Every entry is a polynomial in normal form, so that identities (Ṁ − 2C is skew, say) are equalities, not claims about
 numbers.
 """
@@ -10,18 +16,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dalembert.algorithms import composite, energy, jacobians, kinematics, regressor
+from dalembert.algorithms import composite, energy, jacobians, joints, kinematics, regressor
 from dalembert.caching import cached_property
 from dalembert.describe.description import Description
 from dalembert.errors import InputError, unknown
 from dalembert.files import whole
-from dalembert.model.model import Model
+from dalembert.model.model import Body, Coordinate, Model
 from dalembert.names import in_line
 from dalembert.spatial.vector import matvec
 from dalembert.symbolic import entries, exact, parameters
@@ -38,7 +44,9 @@ if TYPE_CHECKING:
 
 SHOWN = 400  # terms of M that a notebook shows by itself
 MOST_ANGLES = 6  # fixed angles as symbols: a chain of three oblique joints has 1,400 terms in M, of four 56,000
+LONGEST_CHAIN = 9  # joints one after another of what moves freely, with symbols: ten take minutes
 # What is written in lumped constants; kinematics and potentials are not.
+RATES = re.compile(r"qd\d*$")  # q̇ = N v has no measured number: ½ q₄ v₁
 LUMPED = re.compile(r"(M|Mdot|C|c|g|tau|Gamma|K|centripetal|coriolis|d/dt dL/dqd|d[LK]/dqd?)[\d,_\[{]*[\d,\]} ]*$")
 Row = list[Polynomial]
 Square = list[Row]
@@ -72,22 +80,37 @@ class Equations:
         self._symbols = {p.name: p for p in symbols.values()}
         if len(self._symbols) != len({self.letters.same.get(p.name, p.name) for p in chosen.values()}):
             raise InputError(f"two parameters of {model.name!r} would have the same name")
-        extra = [name for i in range(model.n) for name in (f"Fv{i + 1}", f"Fs{i + 1}")] if friction else []
-        numbers = range(1, model.n + 1)
+        numbers = range(1, model.nv + 1)
+        extra = [name for k in numbers for name in (f"Fv{k}", f"Fs{k}")] if friction else []
+        rate, sign, acceleration = ("qd", "sgn", "qdd") if model.curved is None else ("v", "sgnv", "vd")
+        self.letter_of = {"q": "q", "qd": rate, "qdd": acceleration}  # what stands before the numbers of each
+        self.signs = {f"{sign}{k}": f"{rate}{k}" for k in numbers if friction}  # {sgn(q̇): q̇}
+        positions = (letters for c in model.coordinates for letters in c.joint.symbols)
         self.ring = Ring(
-            [tuple(f"{letter}{k}" for letter in c.joint.symbols) for k, c in enumerate(model.coordinates, 1)],
+            [tuple(f"{letter}{k}" for letter in letters) for k, letters in enumerate(positions, 1)],
             self._angles.names(),
             [*self._symbols, *extra],
-            [*(f"qd{k}" for k in numbers), *(f"sgn{k}" for k in numbers if friction)],
-            [f"qdd{k}" for k in numbers],
+            [*(f"{rate}{k}" for k in numbers), *self.signs],
+            [f"{acceleration}{k}" for k in numbers],
+            model.quaternions,
         )
         self.model: Model = parameters.symbolic_model(model, self.ring, symbols)
+        self._refuse_odd_planes()
         self._refuse_odd_mimics()
+        self._refuse_long_chains()
         self._refuse_many_angles()
+
+    def _refuse_odd_planes(self) -> None:
+        for c in self.model.coordinates:
+            if not c.joint.direct and any(isinstance(x, Polynomial) for x in c.joint.axis):
+                raise InputError(
+                    f"the {c.joint.kind} joint {c.name!r} has an axis that is none of x, y, z: x and y of its plane "
+                    "have roots in them; turn the joint's frame (rpy) so that its axis is z"
+                )
 
     def _refuse_odd_mimics(self) -> None:
         for body in self.model.bodies:
-            followed = self.model.coordinates[body.coordinate]
+            followed = self._followed(body)
             if body.joint.kind != followed.joint.kind:
                 raise InputError(
                     f"joint {body.joint_name!r} ({body.joint.kind}) follows {followed.name!r} ({followed.joint.kind}): "
@@ -98,6 +121,10 @@ class Equations:
                     f"joint {body.joint_name!r} turns {body.multiplier:g} times as far as the joint it follows: only "
                     "whole multiples have equations in sines and cosines of the coordinates"
                 )
+
+    def _followed(self, body: Body) -> Coordinate:
+        """The coordinate that moves a body: its own joint's, or that of the joint it follows."""
+        return next(c for c in self.model.coordinates if c.first == body.coordinate)
 
     def _refuse_many_angles(self) -> None:
         """Every oblique fixed angle multiplies the number of terms, several times over."""
@@ -114,6 +141,16 @@ class Equations:
                 "equations would have millions of terms: ask for angles='numbers'"
             )
 
+    def _refuse_long_chains(self) -> None:
+        """M of a base that moves grows with everything it carries: 10⁵ terms with seven joints, 3·10⁶ with ten."""
+        longest = max((len(self.model.path(i)) for i in range(len(self.model.bodies))), default=0)
+        if self.model.curved is not None and longest > LONGEST_CHAIN and self.ring.parameters:
+            raise InputError(
+                f"{self.name!r} moves freely and has {longest} joints one after another: its equations would have "
+                "millions of terms. Kernels have its numbers (robot.mass_matrix, coriolis_matrix, …); symbolic='none' "
+                "tries, with numbers for all parameters"
+            )
+
     def of(self, description: Description) -> Equations:
         """The equations of another description, with the same choices."""
         return Equations(description, **self._asked)
@@ -124,7 +161,13 @@ class Equations:
 
     @property
     def n(self) -> int:
+        """How many coordinates there are; where q̇ ≠ v, what asks for it is refused in words."""
         return self.model.n
+
+    @property
+    def nv(self) -> int:
+        """The length of v, and of τ."""
+        return self.model.nv
 
     @cached_property
     def q(self) -> list[Any]:
@@ -136,7 +179,8 @@ class Equations:
 
     @cached_property
     def qd(self) -> Row:
-        return [self.ring[f"qd{k + 1}"] for k in range(self.n)]
+        """The velocities: q̇, or v where they differ."""
+        return [self.ring[name] for name in self.ring.rates[: self.nv]]
 
     @cached_property
     def qdd(self) -> Row:
@@ -144,22 +188,17 @@ class Equations:
 
     @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Runs of turning joints with parallel axes, one after another on a chain: their angles add up."""
-        runs: list[list[int]] = []
-        for k in range(self.n):
-            if runs and self._continues(runs[-1][-1], k):
-                runs[-1].append(k)
-            else:
-                runs.append([k])
-        return tuple(tuple(run) for run in runs)
+        """Runs of angles about parallel axes, one after another on a chain, which add up; other positions alone."""
+        angle = {} if self.model.mimics else dict(_angles_of(self.model))
+        runs = {k: [k] for k in range(self.model.nq)}  # by the angle a run ends with
+        for i, k in angle.items():
+            if (before := angle.get(self.model.bodies[i].parent)) in runs and self._continues(i):
+                runs[k] = [*runs.pop(before), k]
+        return tuple(tuple(run) for run in sorted(runs.values()))
 
-    def _continues(self, before: int, k: int) -> bool:
-        model = self.model
-        if model.mimics or model.bodies[k].parent != before:
-            return False
-        a, b = model.bodies[before], model.bodies[k]
-        if not a.joint.turns or not b.joint.turns:
-            return False
+    def _continues(self, i: int) -> bool:
+        """Whether body i turns about an axis parallel to its parent's."""
+        a, b = self.model.bodies[self.model.bodies[i].parent], self.model.bodies[i]
         axis = matvec(b.placement.R, b.joint.axis)
         return all(x == y for x, y in zip(axis, a.joint.axis, strict=True))
 
@@ -174,15 +213,38 @@ class Equations:
         return self._square(composite.mass_matrix(self.model, self.q))
 
     @cached_property
+    def N(self) -> Square:
+        """N(q) of q̇ = N v, nq×nv: the identity where q̇ = v."""
+        units = [[1.0 if i == k else 0.0 for i in range(self.nv)] for k in range(self.nv)]
+        columns = [joints.position_rates(self.model, self.q, unit) for unit in units]
+        return self._square(list(zip(*columns, strict=True)))
+
+    @cached_property
+    def position_rates(self) -> Row:
+        """q̇ = N(q) v."""
+        return [self._sum(x * v for x, v in zip(row, self.qd, strict=True)) for row in self.N]
+
+    def slope(self, p: Polynomial, k: int) -> Polynomial:
+        """∂p/∂q_k; where q̇ ≠ v the slope along velocity k, Σᵢ N_ik ∂p/∂q_i."""
+        if self.model.curved is None:
+            return p.by_coordinate(k)
+        return self._sum(p.by_coordinate(i) * row[k] for i, row in enumerate(self.N) if row[k])
+
+    @cached_property
     def dM(self) -> list[Square]:
-        """∂M/∂q, [i][j][k] = ∂M_jk/∂q_i."""
-        n, M = self.n, self.M
-        upper = {(i, j, k): M[j][k].by_coordinate(i) for i in range(n) for j in range(n) for k in range(j, n)}
+        """∂M/∂q, [i][j][k] = ∂M_jk/∂q_i, or along velocity i where q̇ ≠ v."""
+        n, M = self.nv, self.M
+        upper = {(i, j, k): self.slope(M[j][k], i) for i in range(n) for j in range(n) for k in range(j, n)}
         return [[[upper[i, min(j, k), max(j, k)] for k in range(n)] for j in range(n)] for i in range(n)]
 
     @cached_property
     def christoffel(self) -> list[Square]:
         """Γ(q), n×n×n: [i][j][k] = ½ (∂ᵢM_kj + ∂ⱼM_ki − ∂ₖM_ij), the equation's index last."""
+        if (c := self.model.curved) is not None:
+            raise InputError(
+                f"Christoffel symbols are of coordinates with q̇ = v, and {self.name!r} has the {c.joint.kind} joint "
+                f"{c.name!r}: C is there, with Ṁ − 2C skew-symmetric, and c = C v"
+            )
         n, D = self.n, self.dM
         upper = {
             (i, j, k): (D[i][k][j] + D[j][k][i] - D[k][i][j]) / 2
@@ -194,7 +256,9 @@ class Equations:
 
     @cached_property
     def C(self) -> Square:
-        """C(q, q̇) of the Christoffel symbols, n×n."""
+        """C(q, q̇) of the Christoffel symbols, n×n; where q̇ ≠ v, which has none, that of composite bodies."""
+        if self.model.curved is not None:
+            return self._square(composite.coriolis_matrix(self.model, self.q, self.qd))
         G, n = self.christoffel, self.n
         return [[self._sum(G[i][j][k] * self.qd[i] for i in range(n)) for j in range(n)] for k in range(n)]
 
@@ -204,22 +268,26 @@ class Equations:
             return self.C
         if choice not in composite.FROM_PARTIALS:
             raise unknown("choice of C", choice, tuple(composite.CHOICES))
+        if self.model.curved is not None:
+            raise InputError(
+                f"{choice!r} makes C from ∂M/∂q alone, which is not enough where q̇ ≠ v: take 'christoffel'"
+            )
         return self._square(composite.FROM_PARTIALS[choice](self.dM, self.qd))
 
     def rate_of(self, x: Any) -> Polynomial:
         """dx/dt = Σᵢ ∂x/∂q_i q̇_i of a function of the positions."""
         p = self.ring.scalar(x)
-        return self._sum(p.by_coordinate(i) * self.qd[i] for i in range(self.n))
+        return self._sum(p.by_coordinate(i) * rate for i, rate in enumerate(self.position_rates))
 
     @cached_property
     def M_dot(self) -> Square:
         """Ṁ = Σᵢ ∂M/∂q_i q̇_i."""
-        n, D = self.n, self.dM
+        n, D = self.nv, self.dM
         return [[self._sum(D[i][j][k] * self.qd[i] for i in range(n)) for k in range(n)] for j in range(n)]
 
     def keeps_skew_symmetry(self, choice: str = "christoffel") -> bool:
         """Whether Ṁ − 2C is skew-symmetric for this choice of C: as polynomials, so for every state."""
-        C, D, n = self.coriolis_matrix(choice), self.M_dot, self.n
+        C, D, n = self.coriolis_matrix(choice), self.M_dot, self.nv
         return all(not (D[i][j] + D[j][i] - 2 * C[i][j] - 2 * C[j][i]) for i in range(n) for j in range(i, n))
 
     @cached_property
@@ -230,53 +298,59 @@ class Equations:
     @cached_property
     def K(self) -> Polynomial:
         """The kinetic energy ½ q̇ᵀ M q̇."""
-        n, v = self.n, self.qd
+        n, v = self.nv, self.qd
         return self._sum(self.M[i][j] * v[i] * v[j] / (2 if i == j else 1) for i in range(n) for j in range(i, n))
 
     @cached_property
     def momentum_rates(self) -> Row:
         """d/dt ∂L/∂q̇ = M q̈ + Ṁ q̇."""
-        M, D, n = self.M, self.M_dot, self.n
+        M, D, n = self.M, self.M_dot, self.nv
         return [self._sum(M[k][j] * self.qdd[j] + D[k][j] * self.qd[j] for j in range(n)) for k in range(n)]
 
     @cached_property
     def g(self) -> Row:
-        """g(q) = ∂P/∂q."""
-        return [self.P.by_coordinate(k) for k in range(self.n)]
+        """g(q) = ∂P/∂q, or Nᵀ ∂P/∂q."""
+        return [self.slope(self.P, k) for k in range(self.nv)]
+
+    @cached_property
+    def _factors(self) -> list[Square]:
+        """What multiplies the products of velocities, [i][j][k] with c_k = Σᵢⱼ [i][j][k] vᵢ vⱼ: Γ, or that of C."""
+        if self.model.curved is None:
+            return self.christoffel
+        span, rates = range(self.nv), self.ring.rates
+        return [[[self.C[k][j].derivative(rates[i]) for k in span] for j in span] for i in span]
 
     @cached_property
     def centripetal(self) -> Row:
         """The terms with q̇ᵢ², per joint: Σᵢ Γ_iik q̇ᵢ²."""
-        v = self.qd
-        return [self._sum(self.christoffel[i][i][k] * v[i] * v[i] for i in range(self.n)) for k in range(self.n)]
+        v, G, n = self.qd, self._factors, self.nv
+        return [self._sum(G[i][i][k] * v[i] * v[i] for i in range(n)) for k in range(n)]
 
     @cached_property
     def coriolis(self) -> Row:
         """The terms with q̇ᵢ q̇ⱼ, i ≠ j, per joint: Σ_{i<j} 2 Γ_ijk q̇ᵢ q̇ⱼ."""
-        v, n = self.qd, self.n
-        return [
-            self._sum(2 * self.christoffel[i][j][k] * v[i] * v[j] for i in range(n) for j in range(i + 1, n))
-            for k in range(n)
-        ]
+        v, G, n = self.qd, self._factors, self.nv
+        pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+        return [self._sum((G[i][j][k] + G[j][i][k]) * v[i] * v[j] for i, j in pairs) for k in range(n)]
 
     @cached_property
     def friction_torque(self) -> Row:
         """F_v q̇ + F_s sgn(q̇) per coordinate; zeros unless friction was asked for."""
         if not self.friction:
-            return [self.ring.zero] * self.n
+            return [self.ring.zero] * self.nv
         r = self.ring
-        return [r[f"Fv{k}"] * r[f"qd{k}"] + r[f"Fs{k}"] * r[f"sgn{k}"] for k in range(1, self.n + 1)]
+        return [r[f"Fv{k}"] * r[v] + r[f"Fs{k}"] * r[sign] for k, (sign, v) in enumerate(self.signs.items(), 1)]
 
     @cached_property
     def tau(self) -> Row:
         """The joint equations: τ = M q̈ + c + g, and friction if asked for."""
         return [
-            self._sum(self.M[k][j] * self.qdd[j] for j in range(self.n))
+            self._sum(self.M[k][j] * self.qdd[j] for j in range(self.nv))
             + self.centripetal[k]
             + self.coriolis[k]
             + self.g[k]
             + self.friction_torque[k]
-            for k in range(self.n)
+            for k in range(self.nv)
         ]
 
     @cached_property
@@ -285,14 +359,14 @@ class Equations:
         are rotors, N² J_m per coordinate; then, if friction was asked for, F_v and F_s per coordinate."""
         Y = self._square(regressor.regressor(self.model, self.q, self.qd, self.qdd))
         for column in self._extra_columns():
-            Y = [[*row, *(column[i] if i == j else self.ring.zero for j in range(self.n))] for i, row in enumerate(Y)]
+            Y = [[*row, *(column[i] if i == j else self.ring.zero for j in range(self.nv))] for i, row in enumerate(Y)]
         return Y
 
     def _extra_columns(self) -> list[Row]:
         """What multiplies the rotor inertias and friction coefficients, coordinate by coordinate."""
         columns = [self.qdd] if self.has_rotors else []
         if self.friction:
-            columns += [self.qd, [self.ring[f"sgn{k + 1}"] for k in range(self.n)]]
+            columns += [self.qd, [self.ring[name] for name in self.signs]]
         return columns
 
     @property
@@ -304,9 +378,9 @@ class Equations:
         """What the columns of the regressor multiply."""
         letters = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
         names = [f"{x} of {body.name}" for body in self.model.bodies for x in letters]
-        joints = [c.name for c in self.model.coordinates]
-        names += [f"J of {joint}" for joint in joints if self.has_rotors]
-        return names + [f"{x} of {joint}" for x in ("F_v", "F_s") if self.friction for joint in joints]
+        moved = self.model.names("coordinate")
+        names += [f"J of {joint}" for joint in moved if self.has_rotors]
+        return names + [f"{x} of {joint}" for x in ("F_v", "F_s") if self.friction for joint in moved]
 
     def regressor_in(self, names: Sequence[str]) -> tuple[list[Row], Row]:
         """(Y, rest) with τ = Y π + rest for the parameters π of those names, in which τ must be linear; `rest` is
@@ -352,10 +426,10 @@ class Equations:
     def velocity_accelerations(self, frame: str | None = None) -> tuple[Row, Row]:
         """(centripetal, Coriolis): the accelerations of a frame, (a, ω̇) in world axes, that squares and products of the
         rates give when q̈ = 0, J̇ q̇ taken apart."""
-        J, v, n = self.jacobian(frame), self.qd, self.n
-        centripetal = [self._sum(row[i].by_coordinate(i) * v[i] * v[i] for i in range(n)) for row in J]
+        J, v, n = self.jacobian(frame), self.qd, self.nv
+        centripetal = [self._sum(self.slope(row[i], i) * v[i] * v[i] for i in range(n)) for row in J]
         coriolis = [
-            self._sum(row[j].by_coordinate(i) * v[i] * v[j] for i in range(n) for j in range(n) if i != j) for row in J
+            self._sum(self.slope(row[j], i) * v[i] * v[j] for i in range(n) for j in range(n) if i != j) for row in J
         ]
         return centripetal, coriolis
 
@@ -384,11 +458,16 @@ class Equations:
         lumps: dict[str, Expression] = {}
         found: dict[str, Expression] = {}
         decimals = False
-        for of_motion, names in groupby(what or ("M", "C"), lambda name: bool(LUMPED.match(self.letters.inward(name)))):
+
+        def key(name: str) -> tuple[bool, bool]:
+            inward = self.letters.inward(name)
+            return bool(LUMPED.match(inward)), bool(RATES.match(inward))
+
+        for (of_motion, of_rates), names in groupby(what or ("M", "C"), key):
             chosen = {n: p for name in names for n, p in entries.entries(self, self.letters.inward(name)).items()}
             det = chosen.pop("det", None)
             form = self.form(chosen, lump and of_motion) if chosen else Legible({}, {})
-            lumps, decimals = lumps | form.lumps, decimals or form.decimals
+            lumps, decimals = lumps | form.lumps, decimals or (form.decimals and not of_rates)
             found |= {self.letters.quantity(name): x for name, x in form.entries.items()}
             if det is not None:
                 found["det"] = self.letters.relabel(factored(det, self.groups))
@@ -408,11 +487,13 @@ class Equations:
         few = sum(map(len, (*M.values(), *C.values()))) <= LUMPED_AT_MOST
         if sum(map(len, M.values())) > LUMPED_AT_MOST:
             return Legible({}, {})
-        first = legible(M | C if few else M, self.groups)
-        if sum(map(len, g.values())) > LUMPED_AT_MOST:
-            return first
-        second = legible(g, self.groups, True, first.basis)
-        return Legible(first.lumps | second.lumps, {}, first.decimals or second.decimals, second.basis)
+        together = few and self.model.curved is None  # C of a free body has sums of M's, Ixx + Iyy − Izz: M first
+        found = legible(M | C if together else M, self.groups)
+        for more in (*([C] if few and not together else []), g):
+            if sum(map(len, more.values())) <= LUMPED_AT_MOST:
+                next_ = legible(more, self.groups, True, found.basis)
+                found = Legible(found.lumps | next_.lumps, {}, found.decimals or next_.decimals, next_.basis)
+        return found
 
     @property
     def lumps(self) -> dict[str, Expression]:
@@ -420,31 +501,34 @@ class Equations:
         return self._lumped.lumps
 
     def text(self, *what: str, lump: bool = True, long: bool = False) -> str:
-        """Plain text. Without a choice M and C in lumped constants, then g; `long` writes cos(q1 + q2) for c12."""
+        """Plain text. Without a choice M and C in lumped constants, then g, and q̇ = N v where q̇ ≠ v; `long` writes
+        cos(q1 + q2) for c12."""
         from dalembert.symbolic.text import equation
 
         lines = []
-        for form in self._forms(what, lump):
+        for form in self.forms(what, lump):
             digits = DIGITS if form.decimals else None
             for name, x in (*form.lumps.items(), *form.entries.items()):
                 lines.append(equation(name, x, long, digits=digits))
         return "\n".join(lines) + "\n"
 
     def latex(self, *what: str, lump: bool = True, long: bool = False) -> str:
-        """LaTeX for math mode: equations below each other. Without a choice M, C and g."""
+        """LaTeX for math mode: equations below each other. Without a choice M, C, g, and q̇ where it is not v."""
         from dalembert.symbolic.latex import aligned
 
         lines: dict[str, Any] = {}
         decimals = False
-        for form in self._forms(what, lump):
+        for form in self.forms(what, lump):
             lines |= form.lumps | form.entries
             decimals |= form.decimals
         return aligned(lines, long, DIGITS if decimals else None)
 
-    def _forms(self, what: Sequence[str], lump: bool) -> list[Legible]:
+    def forms(self, what: Sequence[str] = (), lump: bool = True) -> list[Legible]:
+        """What `text` and `latex` write: what is asked for; without a choice M, C, g, and q̇ where it is not v."""
         if what:
             return [self.legible(*what, lump=lump)]
-        return [self.legible("M", "C", lump=lump), self.legible("g", lump=False)]
+        also = [self.legible("qd")] if self.model.curved else []
+        return [self.legible("M", "C", lump=lump), self.legible("g", lump=False), *also]
 
     def _repr_latex_(self) -> str | None:
         """For notebooks; what is long is shown by its size (`__repr__`) instead."""
@@ -454,7 +538,8 @@ class Equations:
 
     def __repr__(self) -> str:
         terms = sum(len(p) for row in self.M for p in row)
-        return f"<Equations of {self.name!r}: {self.n} joints, {len(self.parameters)} symbols, M has {terms} terms>"
+        joints, symbols = len(self.model.coordinates), len(self.parameters)
+        return f"<Equations of {self.name!r}: {joints} joints, {symbols} symbols, M has {terms} terms>"
 
     def factored(self, name: str) -> str:
         """An entry, "det" above all, as a product."""
@@ -482,10 +567,12 @@ class Equations:
 
     def normal_form(self, *what: str) -> str:
         """The full closed form, an entry to a line: text that `compare` and SymPy read. By default M, the Christoffel
-        symbols and g."""
-        chosen = [entries.entries(self, quantity) for quantity in what or ("M", "Gamma", "g")]
+        symbols and g; where q̇ ≠ v, M, C, g and q̇."""
+        usual = ("M", "C", "g", "qd") if self.model.curved else ("M", "Gamma", "g")
+        chosen = [entries.entries(self, quantity) for quantity in what or usual]
         lines = [f"{name} = {p!r}".replace("^", "**") for part in chosen for name, p in part.items()]
         head = [f"# {in_line(self.name)}: s1 = sin(q1), c1 = cos(q1), …"]
+        head += [f"# {' + '.join(f'{name}**2' for name in names)} = 1" for names in self.ring.quaternions]
         return "\n".join([*head, *lines]) + "\n"
 
     def save(self, file: str | os.PathLike[str], *what: str) -> Path:
@@ -538,9 +625,10 @@ class Equations:
         fixed = self._angles.values()
         found = {name: exact.constant_value(p.value, fixed) for name, p in self._symbols.items()}
         if self.friction:
-            for k, coordinate in enumerate(self.model.coordinates, 1):
+            for coordinate in self.model.coordinates:
                 body = next(b for b in self.model.bodies if b.joint_name == coordinate.name)
-                found |= {f"Fv{k}": body.damping, f"Fs{k}": sum(body.coulomb) / 2}
+                for k in range(coordinate.first + 1, coordinate.first + coordinate.joint.nv + 1):
+                    found |= {f"Fv{k}": body.damping, f"Fs{k}": sum(body.coulomb) / 2}
         return fixed | found
 
     @property
@@ -555,7 +643,7 @@ class Equations:
                 plus, minus = body.friction_level("viscous")
                 if term.law not in ("viscous", "coulomb") or term.smooth or term.values.get("load") or plus != minus:
                     return f"the friction of joint {body.joint_name!r} is {term!r}"
-            followed = self.model.coordinates[body.coordinate].name
+            followed = self._followed(body).name
             if body.joint_name != followed and (body.damping or any(body.coulomb)):
                 return f"joint {body.joint_name!r}, which follows {followed!r}, has friction of its own"
         return ""
@@ -571,3 +659,9 @@ class Equations:
     def snapped_description(self) -> Description:
         """The description that these equations are of, in floats."""
         return exact.snapped_description(self.description)
+
+
+def _angles_of(model: Model) -> Iterator[tuple[int, int]]:
+    """(body, the position that is its angle) of every joint that has one, from 0."""
+    for i, body in enumerate(model.bodies):
+        yield from ((i, body.position + k) for k, letters in enumerate(body.joint.symbols) if "s" in letters)

@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from dalembert.describe.description import Description, Drive, Inertial, Joint, Origin
+from dalembert.describe.description import JOINTS_WITHOUT_AXIS, Description, Drive, Inertial, Joint, Origin
 from dalembert.joints import JOINTS
 from dalembert.model.build import build
 from dalembert.model.model import Model
@@ -71,7 +71,8 @@ class Angles:
         if count is not None:
             return quarter_turns(ring, count)
         if self.numeric:
-            return Angle(ring, ring.constant(math.cos(x)), ring.constant(math.sin(x)), self)
+            t = Fraction(math.tan(x / 2))  # a point of the circle itself: turned frames stay at right angles
+            return Angle(ring, ring.constant((1 - t * t) / (1 + t * t)), ring.constant(2 * t / (1 + t * t)), self)
         k = self.pairs[abs(x)]
         pair = Angle(ring, ring[f"ca{k}"], ring[f"sa{k}"])
         return pair if x > 0 else -pair
@@ -103,7 +104,7 @@ def collect(description: Description) -> Angles:
             angles.note(a, f"joint {joint.name!r}")
         if joint.mimic is not None and joint.turns:
             angles.note(joint.mimic.offset, f"joint {joint.name!r}")
-        if joint.kind != "fixed" and not _is_rational_unit(joint.axis):
+        if joint.kind not in JOINTS_WITHOUT_AXIS and not _is_rational_unit(joint.axis):
             for a in _directions(joint.axis):
                 angles.note(a, f"axis of joint {joint.name!r}")
     for link in description.links:
@@ -143,7 +144,7 @@ def _origin(ring: Ring, angles: Angles, origin: Origin) -> Origin:
 
 def _axis(ring: Ring, angles: Angles, axis: tuple[float, float, float]) -> tuple[Any, ...]:
     if _is_rational_unit(axis):
-        return tuple(number(ring, x) for x in axis)
+        return tuple(float(x) if abs(x) == 1.0 else number(ring, x) for x in axis)
     longitude, colatitude = (angles.angle(ring, a) for a in _directions(axis))
     return (colatitude.sine * longitude.cosine, colatitude.sine * longitude.sine, colatitude.cosine)
 
@@ -155,7 +156,7 @@ def _joint(ring: Ring, angles: Angles, joint: Joint) -> Joint:
     origin = _origin(ring, angles, joint.origin)
     if joint.kind == "fixed":
         return replace(joint, origin=origin, drive=exact_drive)
-    axis: Any = _axis(ring, angles, joint.axis)
+    axis: Any = joint.axis if joint.kind in JOINTS_WITHOUT_AXIS else _axis(ring, angles, joint.axis)
     numbers = {name: number(ring, getattr(joint, name)) for name in JOINTS[joint.kind].numbers}
     return replace(joint, origin=origin, axis=axis, drive=exact_drive, **numbers)
 

@@ -96,6 +96,8 @@ def _indexed(found: re.Match[str]) -> str:
 # What a name looks like → its LaTeX; the first that fits.
 PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"(q|theta|phi)(dd?)_?(\d+)"), lambda m: f"\\{m[2][1:]}dot{{{name(m[1])}}}_{{{m[3]}}}"),
+    (re.compile(r"vd(\d+)"), lambda m: f"\\dot{{v}}_{{{m[1]}}}"),
+    (re.compile(r"sgnv(\d+)"), lambda m: f"\\operatorname{{sgn}}(v_{{{m[1]}}})"),
     (re.compile(r"sgn(\d+)"), lambda m: f"\\operatorname{{sgn}}(\\dot{{q}}_{{{m[1]}}})"),
     (re.compile(r"([sc])a(?:lpha)?_?(\d+)"), lambda m: f"{m[1]}_{{\\alpha_{{{m[2]}}}}}"),
     (re.compile(r"([A-Za-z]+)(\d+(?:,\d+)+)"), _apart),

@@ -58,7 +58,8 @@ def parameters(model: Model, zeros: bool) -> dict[Place, Parameter]:
 def is_planar(model: Model) -> bool:
     """Whether every joint turns about z of its frame, and all these axes are parallel."""
     return all(
-        b.joint.periodic and tuple(b.joint.axis) == (0.0, 0.0, 1.0) and _along_z(b.placement) for b in model.bodies
+        ("s", "c") in b.joint.symbols and tuple(b.joint.axis) == (0.0, 0.0, 1.0) and _along_z(b.placement)
+        for b in model.bodies
     )
 
 

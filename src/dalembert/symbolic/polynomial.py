@@ -2,7 +2,8 @@
 
 The entries of M, C, g, J of an arm are polynomials in the sines and cosines of its joints, its sliding coordinates,
 lengths, and inertial parameters. With the one rule s² → 1 − c² for every angle they have exactly one form, so that
-nothing needs to be simplified. FLINT does the arithmetic; coefficients are rational numbers.
+nothing needs to be simplified; unit quaternions have another, w² → 1 − x² − y² − z². FLINT does the arithmetic;
+coefficients are rational numbers.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ def exact(x: Number | fmpq) -> fmpq:
 class Ring:
     """The polynomials of one robot.
 
-    `joints` has one entry per coordinate: (sine, cosine) of a turning one, (q,) of a sliding one, (sine, cosine, q) of
-    one that does both. `angles` are
-    (sine, cosine) of fixed angles. Then come parameters, rates and accelerations. Names are in that order, which is
-    the order of monomials too."""
+    `joints` has one entry per position: (sine, cosine) of a turning one, (q,) of a sliding one, (sine, cosine, q) of
+    one that does both. Four of them from each of `quaternions` on are x, y, z, w of length one. `angles` are
+    (sine, cosine) of fixed angles. Then come parameters, rates and accelerations. Names are in that order, but for
+    every w, which comes first: it is the order of monomials too."""
 
     def __init__(
         self,
@@ -46,20 +47,24 @@ class Ring:
         parameters: Sequence[str] = (),
         rates: Sequence[str] = (),
         accelerations: Sequence[str] = (),
+        quaternions: Sequence[int] = (),
     ) -> None:
         self.joints, self.angles = tuple(joints), tuple(angles)
         self.parameters, self.rates, self.accelerations = tuple(parameters), tuple(rates), tuple(accelerations)
-        trig = [name for group in (*joints, *angles) for name in group]
-        self.names: tuple[str, ...] = (*trig, *parameters, *rates, *accelerations)
+        self.quaternions = tuple(tuple(name for (name,) in joints[k : k + 4]) for k in quaternions)
+        ends = [w for *_, w in self.quaternions]
+        trig = [name for group in (*joints, *angles) for name in group if name not in ends]
+        self.names: tuple[str, ...] = (*ends, *trig, *parameters, *rates, *accelerations)
         self.ctx = fmpq_mpoly_ctx.get(self.names, "lex")
         self.index = {name: k for k, name in enumerate(self.names)}
         generators = self.ctx.gens()
         self.turning = tuple(k for k, names in enumerate(joints) if len(names) > 1)
         self.pairs: list[tuple[str, ...]] = [*(joints[k][:2] for k in self.turning), *angles]
-        bit = {s: 1 << k for k, (s, _) in enumerate(self.pairs)}
+        units = [*self.pairs, *((w, *xyz) for *xyz, w in self.quaternions)]  # squares add up to 1; the first one's goes
+        bit = {first: 1 << k for k, (first, *_) in enumerate(units)}
         self._relations = [
-            (1 << k, generators[self.index[s]] ** 2 + generators[self.index[c]] ** 2 - 1)
-            for k, (s, c) in enumerate(self.pairs)
+            (1 << k, self.index[names[0]], sum(generators[self.index[name]] ** 2 for name in names) - 1)
+            for k, names in enumerate(units)
         ]
         self.symbols = {
             name: Polynomial(self, p, bit.get(name, 0)) for name, p in zip(self.names, generators, strict=True)
@@ -85,8 +90,8 @@ class Ring:
         return x if isinstance(x, Polynomial) else self.constant(x)
 
     def reduced(self, p: fmpq_mpoly, squares: int) -> fmpq_mpoly:
-        """p with s² → 1 − c² for the sines in the set `squares`."""
-        for bit, relation in self._relations:
+        """p with s² → 1 − c², w² → 1 − x² − y² − z², for those in the set `squares`."""
+        for bit, _, relation in self._relations:
             if squares & bit:
                 p = divmod(p, relation)[1]
         return p
@@ -95,10 +100,10 @@ class Ring:
         """A polynomial of FLINT's, of any degrees, in normal form."""
         degrees = p.degrees() if not p.is_zero() else ()
         present = high = 0
-        for k, (s, _) in enumerate(self.pairs):
-            degree = degrees[self.index[s]] if degrees else 0
-            present |= (1 << k) if degree else 0
-            high |= (1 << k) if degree > 1 else 0
+        for bit, place, _ in self._relations:
+            degree = degrees[place] if degrees else 0
+            present |= bit if degree else 0
+            high |= bit if degree > 1 else 0
         return Polynomial(self, self.reduced(p, high), present)
 
     def convert(self, other: Scalar) -> Scalar:
@@ -116,7 +121,7 @@ class Ring:
 
 
 class Polynomial:
-    """An element of a ring, in normal form. `sines` has a bit for every sine that may occur."""
+    """An element of a ring, in normal form. `sines` has a bit for every sine, and every w, that may occur."""
 
     __slots__ = ("p", "ring", "sines")
 
@@ -206,7 +211,7 @@ class Polynomial:
         return Polynomial(self.ring, self.p.derivative(self.ring.index[name]), self.sines)
 
     def by_coordinate(self, k: int) -> Polynomial:
-        """∂/∂q_k: for a turning joint c ∂/∂s − s ∂/∂c."""
+        """∂/∂q_k of position k, from 0: for a turning joint c ∂/∂s − s ∂/∂c."""
         names = self.ring.joints[k]
         result = self.ring.zero if len(names) == 2 else self.derivative(names[-1])
         if k in self.ring.turning:

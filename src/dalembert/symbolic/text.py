@@ -42,7 +42,7 @@ from dalembert.symbolic.expression import (
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 HALVES = {Fraction(1, 2): "½", Fraction(1, 4): "¼", Fraction(3, 4): "¾"}
-DOTS = {"qd": "q̇", "qdd": "q̈", "thetad": "θ̇", "thetadd": "θ̈"}
+DOTS = {"qd": "q̇", "qdd": "q̈", "vd": "v̇", "thetad": "θ̇", "thetadd": "θ̈"}
 # Names of Greek letters: {name: (character, LaTeX)}.
 _SMALL = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega"
 _CHARACTERS = "αβγδεζηθικλμνξπρστφχψω"

@@ -17,10 +17,12 @@ from __future__ import annotations
 
 import gc
 import warnings
+from copy import copy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from dalembert import __version__
 from dalembert.apps.cli import terminal
@@ -88,6 +90,9 @@ class _Commands(click.Group):
         if name not in COMMANDS:
             return None
         command: click.Command = getattr(import_module(f"dalembert.apps.cli.{MODULES[name]}"), name)
+        taken = {word for parameter in command.params for word in parameter.opts}
+        if name not in NO_FILE:
+            command.params += [_also_behind(p) for p in self.params if p.expose_value and not taken & set(p.opts)]
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -127,6 +132,22 @@ class _Commands(click.Group):
         with terminal.report_errors(), warnings.catch_warnings():
             warnings.showwarning = terminal.show_warning
             return super().invoke(ctx)
+
+
+def _also_behind(before: click.Parameter) -> click.Parameter:
+    """An option that stands before the command, for those who write it behind: fk arm.urdf --base floating."""
+    behind, name, convert = copy(before), before.name or "", before.callback
+
+    def put(context: click.Context, option: click.Parameter, value: Any) -> None:
+        if context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE:
+            value = convert(context, option, value) if convert else value
+            said = context.find_root().params
+            said[name] = (*said[name], *value) if option.multiple else value
+
+    behind.name, behind.callback, behind.expose_value = f"{name}_behind", put, False  # a command may have that name
+    if isinstance(behind, click.Option):
+        behind.hidden = True
+    return behind
 
 
 def _allowed(_context: click.Context, _option: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:

@@ -47,6 +47,7 @@ def equations(
       dalembert equations planar-2r
       dalembert equations puma560 --of det
       dalembert equations planar-2r --letters spong
+      dalembert equations planar-2r --base planar
       dalembert equations planar-2r --check M12 "I2 + m2*(r2**2 + l1*r2*cos(q2))"
     """
     from dalembert.symbolic.parameters import CHOICES
@@ -59,7 +60,7 @@ def equations(
         raise click.UsageError("-o is for formulas; --check and --json go to the screen")
     chosen = symbolic if symbolic in CHOICES else [name.strip() for name in symbolic.split(",")]
     parts = [name.strip() for name in what.split(",")] if what else []
-    arm = output.load(robot, tip)
+    arm = output.load(robot, tip, several=True)
     if arm.loops:
         raise click.ClickException(_refuse_loops(arm.name))
     with waiting("deriving the equations", heavy=True):
@@ -102,7 +103,8 @@ def _write_text(e: Equations, names: list[str], form: str, lump: bool, long: boo
     from dalembert.symbolic.lumps import TooLargeError
 
     if form == "sympy":
-        return "\n".join(f"{name} = {e.sympy(name)}" for name in names or ("M", "C", "g")) + "\n"
+        usual = ("M", "C", "g", "qd") if e.model.curved else ("M", "C", "g")
+        return "\n".join(f"{name} = {e.sympy(name)}" for name in names or usual) + "\n"
     try:
         return e.latex(*names, lump=lump, long=long) + "\n" if form == "latex" else e.text(*names, lump=lump, long=long)
     except TooLargeError as error:
@@ -118,8 +120,7 @@ def _write_text(e: Equations, names: list[str], form: str, lump: bool, long: boo
 def _data(e: Equations, names: list[str]) -> dict[str, object]:
     from dalembert.symbolic.text import text
 
-    form = [e.legible(*names)] if names else [e.legible("M", "C"), e.legible("g", lump=False)]
-
+    form = e.forms(names)
     lumps = {name: text(x, long=True) for part in form for name, x in part.lumps.items()}
     entries = {name: text(x, long=True) for part in form for name, x in part.entries.items()}
     parameters = {name: {"meaning": p.meaning, "value": e.values[name]} for name, p in e.parameters.items()}

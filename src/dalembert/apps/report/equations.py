@@ -29,10 +29,11 @@ def equations(context: Context) -> Made:
     context.need(tree=True, mass=True)
     e = context.equations
     terms = {what: sum(len(p) for p in entries(e, what).values()) for what in ("M", "C", "g")}
-    parts: list[Any] = [_intro(terms), *_parameters(e)]
+    parts: list[Any] = [_intro(e, terms), *_parameters(e)]
     if terms["M"] <= derivation.STEPS_UP_TO:
         parts += _short(e)
-        parts.append(html.details("The derivation, step by step", *_derivation(e)))
+        if e.model.curved is None:
+            parts.append(html.details("The derivation, step by step", *_derivation(e)))
     elif terms["M"] <= READABLE:
         parts += _long(e, terms)
     else:
@@ -41,13 +42,16 @@ def equations(context: Context) -> Made:
     return Made(html.joined(parts), said)
 
 
-def _intro(terms: Mapping[str, int]) -> Markup:
+def _intro(e: Equations, terms: Mapping[str, int]) -> Markup:
     symbols = map(html.math, ("s_{12}", r"\sin(q_1 + q_2)", "c_2", r"\cos q_2"))
     words = Markup(
         "Derived exactly, all parameters symbols: in normal form M has {} terms, C {} and g {}. {} stands for {}, {} "
         "for {}."
     ).format(*(terms[what] for what in ("M", "C", "g")), *symbols)
-    equation = html.math(r"M(q)\,\ddot{q} + C(q, \dot{q})\,\dot{q} + g(q) = \tau", display=True)
+    written = r"M(q)\,\ddot{q} + C(q, \dot{q})\,\dot{q} + g(q) = \tau"
+    if e.model.curved:
+        written = r"M(q)\,\dot{v} + C(q, v)\,v + g(q) = \tau, \quad \dot{q} = N(q)\,v"
+    equation = html.math(written, display=True)
     return html.joined([equation, html.paragraph(words)])
 
 
@@ -69,17 +73,21 @@ def _short(e: Equations) -> Iterator[Markup]:
         yield html.heading("Lumped constants")
         yield formulas(form.lumps, form.decimals)
     yield html.heading("Mass matrix")
-    yield _square(form, "M", e.n)
-    yield html.heading("Coriolis and centripetal matrix, by Christoffel symbols")
-    yield _square(form, "C", e.n)
+    yield _square(form, "M", e.nv)
+    which = "by Christoffel symbols" if e.model.curved is None else "of composite bodies"
+    yield html.heading(f"Coriolis and centripetal matrix, {which}")
+    yield _square(form, "C", e.nv)
     yield html.heading("Gravity")
     g = e.legible("g", lump=False)
     yield formulas(g.entries, g.decimals)
+    if e.model.curved:
+        yield html.heading("Rates of the positions")
+        yield formulas(e.legible("qd").entries, False)
 
 
 def _long(e: Equations, terms: Mapping[str, int]) -> Iterator[Markup]:
     """M in lumped constants, C with it where that is possible, g."""
-    n = e.n
+    n = e.nv
     upper = {named("M", (i + 1, j + 1)): e.M[i][j] for i in range(n) for j in range(i, n) if e.M[i][j]}
     form = legible(upper, e.groups)
     yield html.heading("Lumped constants")
@@ -94,7 +102,7 @@ def _long(e: Equations, terms: Mapping[str, int]) -> Iterator[Markup]:
 
 def _too_long(e: Equations, terms: Mapping[str, int]) -> Iterator[Markup]:
     """g, those entries of M that are short, and the structure of the rest."""
-    n = e.n
+    n = e.nv
     upper = sorted(
         ((len(e.M[i][j]), i, j) for i in range(n) for j in range(i, n) if e.M[i][j]), key=lambda x: (x[0], -x[1], -x[2])
     )

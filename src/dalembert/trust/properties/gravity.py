@@ -122,7 +122,7 @@ def lowest_potential(robot: Robot) -> float:
     for _ in range(SWEEPS):
         before = q.copy()
         for k, c in enumerate(robot.model.coordinates):
-            if k in followed or len(c.joint.symbols) > 2:
+            if k in followed or any(len(x) > 2 for x in c.joint.symbols):
                 if k in endless and _bottomless(robot, q, k):
                     return -math.inf
                 q[:, k] = _scanned(robot, q, k)
