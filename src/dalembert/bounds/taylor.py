@@ -38,6 +38,9 @@ SAFE_SUM = 1 + 1e-8  # sums of up to GRID positive terms, and the sums over them
 FINE = 16  # points per turn of the fine grid
 WORK = 3e8  # numbers on all fine grids of one function
 DEGREE = 2  # of M and Γ in every joint; what has less gets zeros
+Array = NDArray[np.float64]
+MUTE = 2  # joints on which a function may well not depend: the first one, a last one
+NEGLIGIBLE = 1e-10  # of the family's largest value: second derivatives that do less are added up beforehand
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,11 +182,6 @@ class _Suprema:
         for f in factors:  # each takes the first axis after the results and leaves its grid last
             c = np.moveaxis(c, 1, -1) @ (f[:, None] * waves)
         return c
-
-
-Array = NDArray[np.float64]
-MUTE = 2  # joints on which a function may well not depend: the first one, a last one
-NEGLIGIBLE = 1e-10  # of the family's largest value: second derivatives that do less are added up beforehand
 
 
 @dataclass(frozen=True)

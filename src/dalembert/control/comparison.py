@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, number
+from dalembert.arguments import array, number, of_kind
 from dalembert.caching import cached_property
 from dalembert.control.controller import Controller, check_robot, measures, read_wanted, torques
 from dalembert.control.scenarios import DEFAULTS, NOISE, PLANT, Scenario, add_gears, add_noise, scenario_flow
@@ -198,8 +198,7 @@ def compare(
     named = _name_controllers(controllers)
     given = dict(DEFAULTS if scenarios is None else scenarios)
     for name, scenario in given.items():
-        if not isinstance(scenario, Scenario):
-            raise InputError(f"scenario {name!r} must be a Scenario, got {type(scenario).__name__}")
+        of_kind(scenario, Scenario, f"scenario {name!r} must be a Scenario, got")
     if not given:
         raise InputError("there are no scenarios to compare in")
     duration, dt = number("duration", duration, "s", above=0.0), number("dt", dt, "s", above=0.0)
@@ -304,14 +303,12 @@ def _make(name: str, controller: object, robot: Robot, again: bool) -> Controlle
             controller = replace(controller, robot=robot)
     elif callable(controller):
         controller = controller(robot)
-    if not isinstance(controller, Controller):
-        raise InputError(
-            f"controller {name!r} must be a controller or a function that makes one, got {type(controller).__name__}"
-        )
-    law = controller.law()
+    wanted = f"controller {name!r} must be a controller or a function that makes one, got"
+    made = of_kind(controller, Controller, wanted)
+    law = made.law()
     if law.outputs != torques(robot) or set(law.measures) - set(measures(robot)):
         raise InputError(f"controller {name!r} is not one of the joint torques of {robot.name!r} from its (q, q̇)")
-    return controller
+    return made
 
 
 def _start(task: _Task, robot: Robot) -> tuple[Array, Array]:

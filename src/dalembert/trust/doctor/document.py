@@ -14,22 +14,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from dalembert.describe.description import Description
-from dalembert.describe.urdf_read import JointPart, LinkPart, Trouble, read_parts
+from dalembert.describe.urdf_read import HINGED, JointPart, LinkPart, Trouble, read_parts
 from dalembert.describe.xml import Element
 from dalembert.findings import Edit, Finding, Rule, Severity
 from dalembert.trust.doctor.reach import Extent
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a rule says of one place; the rule itself adds the rest."""
-
-    at: Element
-    who: str
-    message: str
-    fix: str
-    edits: tuple[Edit, ...] = ()
-
 
 # Rules that nobody looks for: what reading, loading and measuring note as they go. Severity, title, why it matters.
 _NOTED: dict[str, tuple[Severity, str, str]] = {
@@ -63,6 +51,22 @@ _NOTED: dict[str, tuple[Severity, str, str]] = {
 }
 RULES: dict[str, Rule] = {name: Rule(name, *row) for name, row in _NOTED.items()}  # by identifier
 LOOKS: dict[str, Callable[[Document], Iterable[Found]]] = {}  # the function of each rule, which looks for it
+# The rule that each kind of trouble breaks; those of a joint's type are found by rules of their own.
+_KINDS = {"missing": "D107", "twice": "D111", "geometry": "D127"}
+_OPTIONAL = {"limit": ("effort", "velocity"), "dynamics": ("damping", "friction")}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a rule says of one place; the rule itself adds the rest."""
+
+    at: Element
+    who: str
+    message: str
+    fix: str
+    edits: tuple[Edit, ...] = ()
+
+
 Look = TypeVar("Look", bound=Callable[..., Iterable[Found]])
 
 
@@ -98,11 +102,6 @@ def apply_rule(identifier: str, document: Document) -> Iterator[Finding]:
         yield Finding(
             identifier, row.severity, found.message, found.fix, found.at.place, found.who, row.why, found.edits
         )
-
-
-# The rule that each kind of trouble breaks; those of a joint's type are found by rules of their own.
-_KINDS = {"missing": "D107", "twice": "D111", "geometry": "D127"}
-_OPTIONAL = {"limit": ("effort", "velocity"), "dynamics": ("damping", "friction")}
 
 
 @dataclass
@@ -167,7 +166,7 @@ class Document:
     def _note_number(self, trouble: Trouble) -> None:
         at, who, sentence, text = trouble.at, trouble.who, trouble.sentence, trouble.at.attributes
         joint = self.parents[id(at)]
-        if at.tag == "limit" and joint.attributes.get("type") == "revolute" and _is_endless(at):
+        if at.tag == "limit" and joint.attributes.get("type") == HINGED and _is_endless(at):
             if trouble.attribute == "lower":
                 edits = (*self.set(joint, type="continuous"), *self.set(at, lower=None, upper=None))
                 sentence = f"{who} is revolute and its limits are infinite; make it continuous, without lower and upper"

@@ -43,6 +43,7 @@ TURNS = (("yaw", "revolute", Z), ("pitch", "revolute", Y), ("roll", "revolute", 
 SLIDES = (("x", "prismatic", X), ("y", "prismatic", Y), ("z", "prismatic", Z))
 Step = tuple[str, str, Three]  # the end of its name, its kind and its axis
 STEP = 1e-30  # of the complex step
+Model = str | os.PathLike[str] | Robot | Description | DHTable
 
 
 def steps(kind: str, axis: Three) -> tuple[Step, ...]:
@@ -175,9 +176,6 @@ class Reading(TypedDict, total=False):
     package_dirs: Sequence[str | os.PathLike[str]]
     strict: bool
     allow: Collection[str]
-
-
-Model = str | os.PathLike[str] | Robot | Description | DHTable
 
 
 def source_of(what: Model, tip: str | None = None, **reading: Unpack[Reading]) -> Source:
