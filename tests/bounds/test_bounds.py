@@ -201,6 +201,7 @@ def test_enclosures_hold_on_random_boxes() -> None:
     from functools import partial
 
     from dalembert.bounds.functions import Box, Joints, entries
+    from dalembert.bounds.quantities import compile_test
     from dalembert.bounds.taylor import family
     from dalembert.model.lean import lean
 

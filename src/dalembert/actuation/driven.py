@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert import kernels
-from dalembert.actuation.equilibrium import Equilibrium, balance
 from dalembert.actuation.motors import DCMotor, Motor, Scalars
 from dalembert.actuation.rotors import Rotor, has_rotors, with_rotors, without_rotors
 from dalembert.actuation.transmission import Transmission
-from dalembert.actuation.values import plain_tree, refuse_friction
+from dalembert.actuation.values import Equilibrium, balance, plain_tree, refuse_friction
 from dalembert.algorithms import composite, energy, friction, joints, linear, newton_euler
 from dalembert.arguments import array, of_kind, switch
 from dalembert.caching import cached_property

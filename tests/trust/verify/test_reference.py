@@ -12,9 +12,9 @@ import dalembert as dl
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.friction import laws
 from dalembert.trust.verify import reread
-from dalembert.trust.verify.against import differences
 from dalembert.trust.verify.four_by_four import FourByFour, friction_terms
 from dalembert.trust.verify.linkage import Part, States, angles, draw_states, linkage_of, rotation
+from dalembert.trust.verify.verify import differences
 from oracles.pinocchio_model import PinocchioModel
 from tolerances import ORACLE, ROUNDING, error
 from trees import random_tree

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dalembert.errors import InputError, choose, listed, unknown
 from dalembert.identification.log.families import TIMES, ColumnFamily, Joint, find_families, tokens
 from dalembert.identification.log.samples import Table
-from dalembert.identification.log.units import UNITS
+from dalembert.identification.log.settings import UNITS
 from dalembert.words import call, say
 
 Array = NDArray[np.float64]
