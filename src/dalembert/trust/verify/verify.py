@@ -38,8 +38,8 @@ from dalembert.trust.verify.linkage import (
     JOINT_FIELDS,
     LIMITS,
     LINK_FIELDS,
+    Limb,
     Linkage,
-    LinkagePart,
     find_confined,
     linkage_of,
     reorder,
@@ -388,7 +388,7 @@ def _both(here: object, there: object) -> str:
     return f"{show_value(here)} here, {show_value(there)} there"
 
 
-def _part_differences(a: LinkagePart, b: LinkagePart) -> list[str]:
+def _part_differences(a: Limb, b: Limb) -> list[str]:
     found = []
     for field in (*LINK_FIELDS, *JOINT_FIELDS):
         x, y = getattr(a, field), getattr(b, field)
