@@ -4,9 +4,9 @@ what is wrong with it and what would be right."""
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import EllipsisType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -194,11 +194,16 @@ def _need(name: str, x: Array, right: NDArray[np.bool_], words: str, unit: str) 
 
 
 # ------------------------------------------------------------------------------------------ objects, words, switches
+def of_kind(value: object, kind: Callable[..., T], sentence: str) -> T:
+    """The object, if it is of this kind; else the sentence, which the name of its class ends: "a Run is drawn, not"."""
+    if not isinstance(value, cast("type", kind)):  # as a type, mypy takes no abstract class
+        raise InputError(f"{sentence} {type(value).__name__}")
+    return cast("T", value)
+
+
 def need(value: object, kind: type[T], what: str, hint: str = "") -> T:
     """The object of this kind that a function or a class takes, or a sentence that says so."""
-    if not isinstance(value, kind):
-        raise InputError(f"{what} takes a {kind.__name__}{hint and f' ({hint})'}, got {type(value).__name__}")
-    return value
+    return of_kind(value, kind, f"{what} takes a {kind.__name__}{hint and f' ({hint})'}, got")
 
 
 def switch(name: str, value: object) -> bool:

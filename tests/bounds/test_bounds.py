@@ -178,7 +178,7 @@ def test_a_threshold_below_what_is_met_is_never_proved() -> None:
 
     from dalembert.bounds.branch import prove
     from dalembert.bounds.functions import Box, Joints, entries
-    from dalembert.bounds.quantities import compiled
+    from dalembert.bounds.quantities import compile_test
     from dalembert.bounds.taylor import family
     from dalembert.model.lean import lean
 
@@ -191,7 +191,7 @@ def test_a_threshold_below_what_is_met_is_never_proved() -> None:
         b = arm.bounds([quantity.name], gap=0.2, seconds=1e6)[quantity.name]
         functions, middle, radius, _ = quantity.tests(found, b.attained)
         threshold = quantity.sign * b.attained * (1 - 1e-4 * quantity.sign)
-        tests = [compiled(f, middle.shape[1], "x") for f in functions]
+        tests = [compile_test(f, middle.shape[1], "x") for f in functions]
         outcome = prove(tests, [(middle, radius)], threshold, math.inf)
         assert not outcome.proved, quantity.name
 
@@ -201,7 +201,7 @@ def test_enclosures_hold_on_random_boxes() -> None:
     from functools import partial
 
     from dalembert.bounds.functions import Box, Joints, entries
-    from dalembert.bounds.quantities import compiled
+    from dalembert.bounds.quantities import compile_test
     from dalembert.bounds.taylor import family
     from dalembert.model.lean import lean
 
@@ -220,7 +220,7 @@ def test_enclosures_hold_on_random_boxes() -> None:
         q = m[:, None] + r[:, None] * np.clip(rng.uniform(-2, 2, (400, 50, arm.n)), -1, 1)  # corners too
         value = quantity.sign * quantity.met(arm, q)
         for function in functions:
-            test = compiled(function, arm.n, "x")
+            test = compile_test(function, arm.n, "x")
             bound, _, _ = test(m, r, 0.0)
             assert (bound >= value.max(axis=1) - 1e-12)[np.isfinite(bound)].all(), quantity.name
             for t in quantity.sign * np.linspace(0.05, 8.0, 25):

@@ -331,7 +331,7 @@ def test_every_head_means_what_sympy_means():
 
 
 def test_the_fourier_form_is_unique_and_equal():
-    from dalembert.lagrange.fourier import fourier, tidy
+    from dalembert.lagrange.symbols import fourier, tidy
 
     a, b, m = sp.symbols("a b m")
     s, c = sp.sin, sp.cos

@@ -18,13 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert import kernels
-from dalembert.actuation.equilibrium import Equilibrium, balance
 from dalembert.actuation.motors import DCMotor, Motor, Scalars
 from dalembert.actuation.rotors import Rotor, has_rotors, with_rotors, without_rotors
 from dalembert.actuation.transmission import Transmission
-from dalembert.actuation.values import plain_tree, refuse_friction
+from dalembert.actuation.values import Equilibrium, balance, plain_tree, refuse_friction
 from dalembert.algorithms import composite, energy, friction, joints, linear, newton_euler
-from dalembert.arguments import array, switch
+from dalembert.arguments import array, of_kind, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel
 from dalembert.errors import InputError, choose
@@ -432,8 +431,7 @@ def _listed(given: Iterable[T]) -> list[T]:
 def _motors(given: Motor | Sequence[Motor], transmission: Transmission, reduced: bool) -> tuple[Motor, ...]:
     each = [given] * transmission.motors if isinstance(given, Motor) else _listed(given)
     for motor in each:
-        if not isinstance(motor, Motor):
-            raise InputError(f"a motor must be a DCMotor, a FluidDrive or a TorqueSource, got {type(motor).__name__}")
+        of_kind(motor, Motor, "a motor must be a DCMotor, a FluidDrive or a TorqueSource, got")
     if len(each) != transmission.motors:
         raise InputError(f"{len(each)} motors were given, and the transmission has {transmission.motors}")
     return tuple(m.reduced() if reduced and isinstance(m, DCMotor) else m for m in each)

@@ -17,10 +17,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.actuation.equilibrium import Equilibrium, balance
 from dalembert.actuation.motors import Scalars
 from dalembert.actuation.rotors import has_rotors, without_rotors
-from dalembert.actuation.values import RATIO, per_joint, plain_tree, refuse_friction
+from dalembert.actuation.values import RATIO, Equilibrium, balance, per_joint, plain_tree, refuse_friction
 from dalembert.algorithms import composite, energy, friction, joints, linear, newton_euler
 from dalembert.arguments import array, switch
 from dalembert.compile import Kernel

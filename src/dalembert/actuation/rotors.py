@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dalembert.actuation.values import plain_tree
-from dalembert.arguments import number, three
+from dalembert.arguments import number, of_kind, three
 from dalembert.describe.chain import lump, moved_inertial, to_pose
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Drive, Inertial, Joint, Link, Mimic, Origin, Vector
@@ -94,8 +94,7 @@ def with_rotors(robot: Robot, rotors: Mapping[str, Rotor] | None = None, *, only
     moving = [j.name for j in d.joints if j.kind != "fixed"]
     for name, rotor in given.items():
         choose("joint", name, moving)
-        if not isinstance(rotor, Rotor):
-            raise InputError(f"the rotor of joint {name!r} must be a Rotor, got {type(rotor).__name__}")
+        of_kind(rotor, Rotor, f"the rotor of joint {name!r} must be a Rotor, got")
     links = {link.name: link for link in d.links}
     extra: list[tuple[Link, Joint]] = []
     for name, rotor in given.items():

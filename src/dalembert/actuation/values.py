@@ -1,9 +1,15 @@
-"""Numbers that users give of drives, looked at once: finite, of the right sign, one per joint."""
+"""Numbers that users give of drives, looked at once: finite, of the right sign, one per joint.
+
+Positions where forces balance, found by Newton's method, with a certificate.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, number
 from dalembert.errors import InputError
@@ -11,6 +17,10 @@ from dalembert.kernels import need_tree
 from dalembert.robot import Robot, need_robot
 
 RATIO = ("motor turns per joint turn", "rad/m")  # at a hinge, at a slide
+Array = NDArray[np.float64]
+ITERATIONS = 100
+SHORTEST = 2.0**-30  # of a Newton step, before it is given up
+LARGEST = 1.0  # a step longer than this [rad, m] leaves what the linearization knows
 
 
 def per_joint(
@@ -49,3 +59,56 @@ def refuse_friction(friction: bool, what: str) -> None:
     """Whether friction counts is settled where the system is made."""
     if friction:
         raise InputError(f"friction= is a robot's; a {what} has its own: {what}(…, friction=True)")
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """`q` (n,), where the forces balance; `converged`; `residual`, the largest force left over there [N m], recomputed;
+    `stable`, whether the stiffness there is positive definite; `iterations`; `message`, why the search ended."""
+
+    q: Array
+    converged: bool
+    residual: float
+    stable: bool
+    iterations: int
+    message: str
+
+
+def balance(
+    residual: Callable[[Array], Array], stiffness: Callable[[Array], Array], q0: Array, tolerance: float
+) -> Equilibrium:
+    """A zero of `residual`(q) near q0, whose derivative is `stiffness`(q): Newton's steps, halved until the residual
+    falls. It is converged where no component exceeds `tolerance`."""
+    q = np.array(q0, float)
+    r = residual(q)
+    message = f"no balance after {ITERATIONS} steps"
+    steps = 0
+    while steps < ITERATIONS:
+        if not np.abs(r).max() > tolerance:
+            message = "the forces balance"
+            break
+        moved = _step(stiffness(q), r)
+        scale = 1.0
+        while scale >= SHORTEST:
+            trial = q + scale * moved
+            r_trial = residual(trial)
+            if np.linalg.norm(r_trial) < np.linalg.norm(r):
+                break
+            scale /= 2
+        else:
+            message = "no step brings the forces nearer to balance: there may be none near the start"
+            break
+        q, r = trial, r_trial
+        steps += 1
+    r = residual(q)
+    K = stiffness(q)
+    left = float(np.abs(r).max())
+    stable = bool(np.linalg.eigvalsh((K + K.T) / 2).min() > 0)
+    return Equilibrium(q, bool(left <= tolerance), left, stable, steps, message)
+
+
+def _step(K: Array, r: Array) -> Array:
+    """−K⁺ r, not longer than `LARGEST`; the pseudo-inverse where a direction has no stiffness."""
+    moved = np.asarray(-np.linalg.lstsq(K, r, rcond=1e-12)[0])
+    size = float(np.abs(moved).max())
+    return moved if size <= LARGEST else moved * (LARGEST / size)

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.bounds import lengths
-from dalembert.bounds.certify import Climb, Watch, climb_all, met
+from dalembert.bounds.certify import Climb, Watch, climb_all, find_extreme
 from dalembert.bounds.functions import Box, Joints, entries, pairs
 from dalembert.bounds.quantities import QUANTITIES, Quantity
 from dalembert.bounds.result import Bound, Bounds
@@ -41,6 +41,12 @@ from dalembert.system import Jointed
 
 Entries = Callable[[Sequence[Scalar]], list[Scalar]]  # of M, at the joints' positions
 GROWS = 1e-9  # of the largest entry
+Array = NDArray[np.float64]
+GIVEN = 1e-12  # relative: regrouping of the model's numbers
+CANCELED = 1e-13  # of what the terms could be by their lengths alone: the same where they cancel
+ROUNDED = 1e-12  # of the largest entry: what angles that are not exact do
+FARTHEST = 1e6  # rad or m: beyond, a double knows angles too badly
+FAR = 1000.0  # m or rad: how far a joint without limits goes that nothing depends on, or that never comes back
 
 
 class NoTailError(Exception):
@@ -111,14 +117,6 @@ def _powers(function: Entries, j: int, x: Sequence[Scalar]) -> tuple[list[Scalar
     odd = [0.5 * (c - a) for a, c in zip(f[0], f[2], strict=True)]
     even = [0.5 * ((a - b) + (c - b)) for a, b, c in zip(*f, strict=True)]
     return f[1], odd, even
-
-
-Array = NDArray[np.float64]
-GIVEN = 1e-12  # relative: regrouping of the model's numbers
-CANCELED = 1e-13  # of what the terms could be by their lengths alone: the same where they cancel
-ROUNDED = 1e-12  # of the largest entry: what angles that are not exact do
-FARTHEST = 1e6  # rad or m: beyond, a double knows angles too badly
-FAR = 1000.0  # m or rad: how far a joint without limits goes that nothing depends on, or that never comes back
 
 
 def bounds(
@@ -268,7 +266,7 @@ def _begin(
     families = made[key]
     if isinstance(families, str):
         return _by_lengths(robot, quantity, box, seed, families)
-    best = met(robot, quantity, box, seed)
+    best = find_extreme(robot, quantity, box, seed)
     climbs = [Climb(robot, quantity, f, gap, best, foreign=bool(endless)) for f in families]
     known = lengths.bound(_limited(robot.model, box), quantity.name)
     if known is not None:
@@ -315,7 +313,7 @@ def _depends_on_endless(robot: Jointed, model: Model, quantity: Quantity, box: B
 
 def _by_lengths(robot: Jointed, quantity: Quantity, box: Box, seed: int, why: str) -> Bound:
     """From the distances of joints and masses alone."""
-    best, state = met(robot, quantity, box, seed)
+    best, state = find_extreme(robot, quantity, box, seed)
     certified = lengths.bound(_limited(robot.model, box), quantity.name)
     if certified is None:
         certified, why = quantity.sign * np.inf, f"{why}, and lengths tell nothing of it"

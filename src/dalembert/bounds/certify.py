@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dalembert.bounds.branch import Boxes, prove
 from dalembert.bounds.functions import Box
-from dalembert.bounds.quantities import Quantity, compiled
+from dalembert.bounds.quantities import Quantity, compile_test
 from dalembert.bounds.result import Bound
 from dalembert.bounds.taylor import Family
 from dalembert.system import Jointed
@@ -22,7 +22,7 @@ CHEAP = 0.3  # seconds: what may be spent on coming nearer than was asked
 Watch = Callable[[str], None]
 
 
-def met(robot: Jointed, quantity: Quantity, box: Box, seed: int) -> tuple[float, Array]:
+def find_extreme(robot: Jointed, quantity: Quantity, box: Box, seed: int) -> tuple[float, Array]:
     """The most extreme value met, and the state: q, or (q, q̇)."""
     n, sign = robot.n, quantity.sign
     inside = box.within(2.0)
@@ -31,7 +31,7 @@ def met(robot: Jointed, quantity: Quantity, box: Box, seed: int) -> tuple[float,
     if quantity.speeds:
         lower, upper = np.concatenate([lower, np.full(n, -1.0)]), np.concatenate([upper, np.full(n, 1.0)])
         repair = _unit(n, quantity.norm)
-    value, state = attained(lambda z: sign * quantity.met(robot, z), lower, upper, seed, repair)
+    value, state = find_largest(lambda z: sign * quantity.met(robot, z), lower, upper, seed, repair)
     return sign * value, state
 
 
@@ -100,7 +100,7 @@ class Climb:
             return
         if not self.tests:
             count = enumerate(self.functions)
-            self.tests = [compiled(f, self.middle.shape[1], f"{self.quantity.name}_{i}") for i, f in count]
+            self.tests = [compile_test(f, self.middle.shape[1], f"{self.quantity.name}_{i}") for i, f in count]
             start = time.perf_counter()  # compiling is not proving
         if watch is not None:
             watch(f"{self.quantity.symbol} {'≤' if sign > 0 else '≥'} {goal:.4g} {self.quantity.unit}?")
@@ -166,7 +166,7 @@ STEPS = 150
 CORNERS = 4096
 
 
-def attained(
+def find_largest(
     value: Callable[[Array], Array],
     lower: Array,
     upper: Array,

@@ -16,8 +16,7 @@ import numpy as np
 from dalembert import scalar
 from dalembert.algorithms.linear import total
 from dalembert.bounds.functions import pairs, symmetric
-from dalembert.bounds.rounding import UNIT
-from dalembert.bounds.taylor import Expansion, Family
+from dalembert.bounds.taylor import UNIT, Expansion, Family
 from dalembert.scalar import Scalar
 
 Result = tuple[list[Any], list[Any], list[Any]]

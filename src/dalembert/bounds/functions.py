@@ -26,6 +26,8 @@ from dalembert.scalar import Scalar
 Array = NDArray[np.float64]
 FRACTION = 1000  # largest denominator of a rate at which followers turn, to have a period
 CIRCLE = np.nextafter(np.pi, 4)  # a little more than half a turn, so that nothing is left out
+Scalars = Sequence[Scalar]
+Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,10 +136,6 @@ def _half_period(model: Model, coordinate: int) -> float:
     return float(count * CIRCLE)
 
 
-Scalars = Sequence[Scalar]
-Pair = tuple[int, int]
-
-
 @dataclass(frozen=True)
 class Joints:
     """How the joints x follow the coordinates q: x_b = rate_b q[coordinate_b] + offset_b."""
@@ -168,7 +166,7 @@ class Joints:
         return G
 
 
-def unfolded(model: Model) -> Model:
+def unfold(model: Model) -> Model:
     """The same tree with every joint a coordinate of its own."""
     bodies = tuple(replace(b, coordinate=i, position=i, multiplier=1.0, offset=0.0) for i, b in enumerate(model.bodies))
     own = (Coordinate(b.joint_name, b.joint, first=i, position=i) for i, b in enumerate(bodies))
@@ -219,7 +217,7 @@ def entries(name: str, model: Model, x: Scalars) -> list[Scalar]:
     """The independent entries of a function of coordinates, for the joints' positions x: a vector; the upper triangle
     of a symmetric matrix; of Γ_ijk those with i ≤ j, k last."""
     algorithm, indices = FUNCTIONS[name]
-    T = algorithm(unfolded(model), x)
+    T = algorithm(unfold(model), x)
     if model.mimics:
         G = np.array(Joints.of(model).rates(model.n).tolist(), object)
         for axis in range(indices):

@@ -27,7 +27,7 @@ ROUNDING = 1 + 1e-10  # sums of positive numbers, and the eigenvalues of a matri
 def slope(model: Model) -> Array:
     """(n, n): |∂g_i/∂q_j| ≤ this for all q within the limits of sliding joints."""
     thin = lean(model)
-    return ROUNDING * float(np.linalg.norm(model.gravity)) * gathered(thin, second_order(thin))
+    return ROUNDING * float(np.linalg.norm(model.gravity)) * gather(thin, second_order(thin))
 
 
 def gravity(model: Model) -> Array:
@@ -38,7 +38,7 @@ def gravity(model: Model) -> Array:
 
 def mass(model: Model) -> Array:
     """(n, n): |M_ij| ≤ this."""
-    return ROUNDING * gathered(model, inertial(model))
+    return ROUNDING * gather(model, inertial(model))
 
 
 def spectral(B: Array) -> float:
@@ -195,7 +195,7 @@ def rotors(model: Model) -> list[float]:
     return [float(x) for x in joints.gather(model, [b.rotor_inertia * abs(b.multiplier) for b in model.bodies])]
 
 
-def gathered(model: Model, B: Array) -> Array:
+def gather(model: Model, B: Array) -> Array:
     """|G|ᵀ B |G|: from joints to coordinates, mimic joints folded in."""
     G = np.zeros((len(model.bodies), model.n))
     for i, body in enumerate(model.bodies):

@@ -309,7 +309,7 @@ QUANTITIES: tuple[Quantity, ...] = (
 )
 
 
-def compiled(function: Callable[..., Any], size: int, name: str) -> Test:
+def compile_test(function: Callable[..., Any], size: int, name: str) -> Test:
     """A test as one kernel over many boxes."""
     kernel = compile_function(
         lambda m, r, t: function(m, r, t[0]), [(size,), (size,), (1,)], [(1,), (1,), (size,)], f"bound_{name}"

@@ -13,6 +13,13 @@ Values on a grid of 2d + 1 points per turning joint (d + 1 per sliding one) give
     |f| ≤ Σ |a_κ|,    |∂_i f| ≤ Σ |a_κ| sup|φ'_κi|,    |∂_i ∂_j f| ≤ Σ |a_κ| sup|φ'_κi| sup|φ'_κj|.
 
 Rounding is included: every |a_κ| is raised by the error of the values (`rounding`) and of the transform.
+
+How far a computed number may lie from the true one, known before anything is computed.
+
+`Rounded` is a scalar: a bound on the true value and one on its error. Replayed on it, a program of sums, products,
+sines and cosines tells the largest error of each of its results over a whole range of arguments, by the standard model
+of floating-point arithmetic, fl(a ∘ b) = (a ∘ b)(1 + δ), |δ| ≤ u (Higham 2002, §2.2). A fused multiply–add rounds once
+where a product and a sum round twice, so that the two stand for it.
 """
 
 from __future__ import annotations
@@ -25,19 +32,73 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert import scalar
 from dalembert.bounds.functions import Box, Joints
-from dalembert.bounds.rounding import SAFE, UNIT, Rounded, errors
 from dalembert.compile.gradient import jacobian
 from dalembert.compile.graph import Graph
+from dalembert.compile.interpret import replay
 from dalembert.compile.kernel import Kernel, compile_function
 from dalembert.compile.lower import Program, lower
 from dalembert.scalar import Scalar
 
+UNIT = 2.0**-53  # half a unit in the last place of 1
+TRIGONOMETRIC = 4 * UNIT  # sin and cos are within two units in the last place: tests/compile/test_trigonometry.py
+UNDERFLOW = 1e-300  # what a product may lose below the smallest normal number, generously
+SAFE = 1.01  # the bounds are sums of positive numbers: their own rounding is far below a hundredth
 GRID = 20_000_000  # numbers on a grid: beyond, too much memory and time
 SAFE_SUM = 1 + 1e-8  # sums of up to GRID positive terms, and the sums over them
 FINE = 16  # points per turn of the fine grid
 WORK = 3e8  # numbers on all fine grids of one function
 DEGREE = 2  # of M and Γ in every joint; what has less gets zeros
+Array = NDArray[np.float64]
+MUTE = 2  # joints on which a function may well not depend: the first one, a last one
+NEGLIGIBLE = 1e-10  # of the family's largest value: second derivatives that do less are added up beforehand
+
+
+@dataclass(frozen=True)
+class Rounded:
+    """|true value| ≤ size, |computed − true| ≤ error."""
+
+    size: float
+    error: float = 0.0
+
+    def __add__(self, other: Scalar) -> Rounded:
+        other = _rounded(other)
+        size, error = self.size + other.size, self.error + other.error
+        return Rounded(size, error + UNIT * (size + error))
+
+    __radd__ = __add__
+    __sub__ = __add__
+    __rsub__ = __add__
+
+    def __mul__(self, other: Scalar) -> Rounded:
+        other = _rounded(other)
+        size = self.size * other.size
+        error = self.size * other.error + other.size * self.error + self.error * other.error
+        return Rounded(size, error + UNIT * (size + error) + UNDERFLOW)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Rounded:
+        return self
+
+    def circular(self) -> Rounded:
+        """sin or cos of it."""
+        return Rounded(1.0, min(self.error, 2.0) + TRIGONOMETRIC)
+
+
+scalar.sin.register(Rounded)(Rounded.circular)
+scalar.cos.register(Rounded)(Rounded.circular)
+
+
+def _rounded(x: Scalar) -> Rounded:
+    return x if isinstance(x, Rounded) else Rounded(abs(float(x)))
+
+
+def errors(program: Program, arguments: Sequence[Sequence[Rounded]]) -> list[NDArray[np.float64]]:
+    """The largest error of every result, for all arguments within the given bounds."""
+    results = replay(program, arguments)
+    return [SAFE * np.array([_rounded(x).error for x in group]) for group in results]
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,11 +240,6 @@ class _Suprema:
         for f in factors:  # each takes the first axis after the results and leaves its grid last
             c = np.moveaxis(c, 1, -1) @ (f[:, None] * waves)
         return c
-
-
-Array = NDArray[np.float64]
-MUTE = 2  # joints on which a function may well not depend: the first one, a last one
-NEGLIGIBLE = 1e-10  # of the family's largest value: second derivatives that do less are added up beforehand
 
 
 @dataclass(frozen=True)

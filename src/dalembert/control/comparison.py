@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, number
+from dalembert.arguments import array, number, of_kind
 from dalembert.caching import cached_property
 from dalembert.control.controller import Controller, check_robot, measures, read_wanted, torques
 from dalembert.control.scenarios import DEFAULTS, NOISE, PLANT, Scenario, add_gears, add_noise, scenario_flow
@@ -198,8 +198,7 @@ def compare(
     named = _name_controllers(controllers)
     given = dict(DEFAULTS if scenarios is None else scenarios)
     for name, scenario in given.items():
-        if not isinstance(scenario, Scenario):
-            raise InputError(f"scenario {name!r} must be a Scenario, got {type(scenario).__name__}")
+        of_kind(scenario, Scenario, f"scenario {name!r} must be a Scenario, got")
     if not given:
         raise InputError("there are no scenarios to compare in")
     duration, dt = number("duration", duration, "s", above=0.0), number("dt", dt, "s", above=0.0)
@@ -209,7 +208,7 @@ def compare(
     if seed is not None and not any(s.noise or s.rate_noise for s in given.values()):
         raise InputError("seed is that of the noise, and no scenario has any: leave it out")
     steps = whole_steps(duration, min(dt, duration))
-    task = _Task(reference, q0, qd0, duration / steps, steps, method, seed or 0)
+    task = _RunPlan(reference, q0, qd0, duration / steps, steps, method, seed or 0)
     parts: list[tuple[list[str], list[_Runs]]] = []
     for ratio in [1.0] if gears is None else list(gears):
         robot = plant if gears is None else add_gears(plant, rotor_inertia or 0.0, ratio)
@@ -224,7 +223,7 @@ def compare(
 
 
 @dataclass(frozen=True)
-class _Task:
+class _RunPlan:
     reference: Reference | ArrayLike
     q0: ArrayLike | None
     qd0: ArrayLike | None
@@ -304,17 +303,15 @@ def _make(name: str, controller: object, robot: Robot, again: bool) -> Controlle
             controller = replace(controller, robot=robot)
     elif callable(controller):
         controller = controller(robot)
-    if not isinstance(controller, Controller):
-        raise InputError(
-            f"controller {name!r} must be a controller or a function that makes one, got {type(controller).__name__}"
-        )
-    law = controller.law()
+    wanted = f"controller {name!r} must be a controller or a function that makes one, got"
+    made = of_kind(controller, Controller, wanted)
+    law = made.law()
     if law.outputs != torques(robot) or set(law.measures) - set(measures(robot)):
         raise InputError(f"controller {name!r} is not one of the joint torques of {robot.name!r} from its (q, q̇)")
-    return controller
+    return made
 
 
-def _start(task: _Task, robot: Robot) -> tuple[Array, Array]:
+def _start(task: _RunPlan, robot: Robot) -> tuple[Array, Array]:
     """(q, q̇) at the beginning: on the reference, unless given."""
     n = robot.n
     if isinstance(task.reference, Reference):
@@ -329,7 +326,7 @@ def _start(task: _Task, robot: Robot) -> tuple[Array, Array]:
 
 
 def _refine(
-    controller: Controller, robot: Robot, scenarios: list[Scenario], task: _Task, ratio: float, tolerance: float
+    controller: Controller, robot: Robot, scenarios: list[Scenario], task: _RunPlan, ratio: float, tolerance: float
 ) -> _Runs:
     """All scenarios of a controller, in steps short enough for all of them, as far as there are such."""
 
@@ -360,7 +357,7 @@ def _same(coarse: _Runs, fine: _Runs, s: int, tolerance: float) -> bool:
 
 
 def _run(
-    controller: Controller, robot: Robot, scenarios: list[Scenario], task: _Task, ratio: float, finer: int
+    controller: Controller, robot: Robot, scenarios: list[Scenario], task: _RunPlan, ratio: float, finer: int
 ) -> _Runs:
     """All scenarios of a controller, as one batch, in steps `finer` times shorter than asked."""
     law = add_noise(controller.law())
@@ -399,7 +396,7 @@ def _run(
     return _Runs(run.t, wanted[..., :n] - run.x[..., :n], tau / ratio, power, task.dt / finer, shown)
 
 
-def _close(robot: Robot, law: Law, task: _Task) -> tuple[Flow, Asks | None]:
+def _close(robot: Robot, law: Law, task: _RunPlan) -> tuple[Flow, Asks | None]:
     """The loop of a controller, and what asks one with a memory of its own: every dt, whatever the steps."""
     flow = scenario_flow(robot)
     if not law.asked:
@@ -419,7 +416,7 @@ def _begin(law: Law, x0: Array, loop: Flow) -> Array:
     return np.concatenate((x, np.zeros((len(x), len(loop.states) - x.shape[-1]))), -1)
 
 
-def _inputs(varying: list[str], law: Law, robot: Robot, scenarios: list[Scenario], task: _Task, finer: int) -> Array:
+def _inputs(varying: list[str], law: Law, robot: Robot, scenarios: list[Scenario], task: _RunPlan, finer: int) -> Array:
     """(s, steps, m): noise drawn every dt, the same for every controller; the reference where it is sampled."""
     if not varying:
         return np.zeros((1, 0))

@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any, NamedTuple
 
-from dalembert.arguments import number, switch
+from dalembert.arguments import number, of_kind, switch
 from dalembert.control.transfer import TransferFunction
 from dalembert.draw.blocks import Diagram, Signal, block, terminal, total
 from dalembert.errors import InputError, choose
@@ -365,8 +365,7 @@ class SampledPID:
     `start` and `set` never make u jump; only its limits can."""
 
     def __init__(self, pid: PID, period: float, start: tuple[float, float, float] | None = None) -> None:
-        if not isinstance(pid, PID):
-            raise InputError(f"a SampledPID runs a PID, not {type(pid).__name__}")
+        of_kind(pid, PID, "a SampledPID runs a PID, not")
         self.pid, self.period = pid, number("the period of a sampled PID law", period, "s", above=0.0)
         self._last: tuple[list[float], list[float]] | None = None
         self._fresh = start is None

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import linear as small
-from dalembert.arguments import array
+from dalembert.arguments import array, of_kind
 from dalembert.control.linear import StateSpace
 from dalembert.draw.blocks import Diagram, Signal, block, terminal, total
 from dalembert.errors import InputError
@@ -81,8 +81,7 @@ class LQR:
 def lqr(system: StateSpace, Q: ArrayLike, R: ArrayLike, N: ArrayLike | None = None) -> LQR:
     """The regulator of a linear system, continuous or sampled. Q (n, n) and R (m, m), or their diagonals, or one number
     for all; N (n, m). R must be positive definite, Q − N R⁻¹ Nᵀ not negative. SciPy solves the Riccati equation."""
-    if not isinstance(system, StateSpace):
-        raise InputError(f"lqr takes a StateSpace (linearize(system, x) makes one), not {type(system).__name__}")
+    of_kind(system, StateSpace, "lqr takes a StateSpace (linearize(system, x) makes one), not")
     n, m = system.B.shape
     q, r = _read_weight("Q", Q, n, "state"), _read_weight("R", R, m, "input")
     cross = np.zeros((n, m)) if N is None else array("N", N, (n, m), meaning="states by inputs")

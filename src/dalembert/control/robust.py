@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import scalar
 from dalembert.algorithms import linear
-from dalembert.arguments import array, number, switch
+from dalembert.arguments import array, number, of_kind, switch
 from dalembert.control.adaptive import reference_torque
 from dalembert.control.conditions import HOLDS, SAMPLES, Condition, Conditions, assumed, positive
 from dalembert.control.controller import Controller, check_robot, sub, total
@@ -126,8 +126,7 @@ class RobustControl(Controller):
 
     def check_system(self) -> None:
         super().check_system()
-        if not isinstance(self.uncertainty, Uncertainty):
-            raise InputError(f"uncertainty is an Uncertainty, got {type(self.uncertainty).__name__}")
+        of_kind(self.uncertainty, Uncertainty, "uncertainty is an Uncertainty, got")
 
     def make(self) -> Law:
         model, known, u = lean(self.robot.model), self.model, self.uncertainty

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dalembert.arguments import number
-from dalembert.errors import InputError, choose
+from dalembert.arguments import number, of_kind
+from dalembert.errors import choose
 from dalembert.flow import Flow, Scalar, Scalars
 
 SENSED = "sensed_"
@@ -19,8 +19,7 @@ SENSED = "sensed_"
 
 def add_sensors(flow: Flow, names: Sequence[str], time_constant: float) -> Flow:
     """The flow with sensors: for each named input or output a state `sensed_<name>` that follows it, lag T [s]."""
-    if not isinstance(flow, Flow):
-        raise InputError(f"a Flow is given sensors, not a {type(flow).__name__}")
+    of_kind(flow, Flow, "a Flow is given sensors, not a")
     lag = number("time_constant", time_constant, "s", above=0.0)
     wanted = (names,) if isinstance(names, str) else tuple(names)
     for name in wanted:

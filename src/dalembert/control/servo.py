@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, number
+from dalembert.arguments import array, number, of_kind
 from dalembert.control.diagrams import tracking
 from dalembert.control.linear import StateSpace
 from dalembert.control.second_order import MassSpringDamper, TimeResponse, unit_mass
@@ -78,8 +78,7 @@ class PartitionedServo:
     follow: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, MassSpringDamper):
-            raise InputError(f"the model of a partitioned law is a MassSpringDamper, not {type(self.model).__name__}")
+        of_kind(self.model, MassSpringDamper, "the model of a partitioned law is a MassSpringDamper, not")
         left = unit_mass(self.k_p, self.k_v)
         object.__setattr__(self, "k_p", left.stiffness)
         object.__setattr__(self, "k_v", left.damping)

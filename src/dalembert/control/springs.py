@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.actuation.motors import Motor
-from dalembert.arguments import array, number
+from dalembert.arguments import array, number, of_kind
 from dalembert.control.second_order import MassSpringDamper
 from dalembert.errors import InputError, choose
 from dalembert.friction.equivalent import equivalent_damping, slope, structural_damping
@@ -76,8 +76,7 @@ def _read_all(values: tuple[float, ...]) -> list[float]:
 def back_emf_damping(motor: Motor, ratio: float = 1.0) -> float:
     """N² (B_m − B), for a DC motor N² K_T K_m/R: what opposes the joint's speed because the turning motor makes a
     voltage against its supply, bearings left out [N m s/rad]. `ratio` N: turns of the motor per turn of the joint."""
-    if not isinstance(motor, Motor):
-        raise InputError(f"back-EMF is of a motor such as DCMotor, not of {type(motor).__name__}")
+    of_kind(motor, Motor, "back-EMF is of a motor such as DCMotor, not of")
     N = number("the ratio of the gear", ratio, "1")
     return N * N * (motor.total_damping - motor.damping)
 

@@ -157,7 +157,7 @@ class TaskController(Controller):
         return self.task.names
 
     def accelerations(
-        self, q: Scalars, qd: Scalars, wanted: Scalars, found: _Task, null: Sequence[Applied]
+        self, q: Scalars, qd: Scalars, wanted: Scalars, found: _TaskState, null: Sequence[Applied]
     ) -> list[Scalar]:
         """q̈ = J̄ (ẍ − J̇ q̇) + N q̈₀."""
         qdd = linear.apply(found.J_bar, sub(wanted, linear.apply(found.J_dot, qd)))
@@ -175,11 +175,11 @@ class TaskController(Controller):
             lambda q: task.jacobian(model, q), [(self.robot.n,)], [shape], "task Jacobian", arguments=("q",)
         )
 
-    def at(self, q: Scalars, qd: Scalars) -> _Task:
+    def at(self, q: Scalars, qd: Scalars) -> _TaskState:
         model = self.robot.model
         J, J_dot = self.task.jacobian(model, q), self.task.jacobian_dot(model, q, qd)
         found = terms.consistent_inverse(composite.mass_matrix(model, q), J)
-        return _Task(self.task.position(model, q), linear.apply(J, qd), J, J_dot, found.J_bar)
+        return _TaskState(self.task.position(model, q), linear.apply(J, qd), J, J_dot, found.J_bar)
 
     def check_state(self, q: ArrayLike) -> None:
         """Refused where the task is singular, and no torque does what is asked."""
@@ -204,7 +204,7 @@ class TaskController(Controller):
 
 
 @dataclass(frozen=True)
-class _Task:
+class _TaskState:
     x: list[Scalar]
     xd: list[Scalar]
     J: list[list[Scalar]]

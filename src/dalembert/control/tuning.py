@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, number
+from dalembert.arguments import array, number, of_kind
 from dalembert.control.linear import StateSpace, linearize
 from dalembert.control.pid import PID, Standard
 from dalembert.control.root_locus import find_crossings
@@ -194,8 +194,7 @@ def reaction_of(plant: object) -> Reaction:
 def ziegler_nichols_step(found: Reaction, kind: str = "PID", **options: Any) -> PID:
     """The PID law of a row of `REACTION`: K_p = 1.2 T/(K L), T_i = 2 L, T_d = L/2 for "PID"."""
     row = REACTION[choose("law", kind, REACTION)]
-    if not isinstance(found, Reaction):
-        raise InputError(f"this rule takes a Reaction (reaction_curve gives one), not {type(found).__name__}")
+    of_kind(found, Reaction, "this rule takes a Reaction (reaction_curve gives one), not")
     if found.delay <= 0:
         raise InputError("the answer begins at once (no delay L): the rule's gain T/(K L) would be infinite")
     return PID.of(_scale(row, found.time / (found.gain * found.delay), found.delay), **options)
@@ -265,11 +264,10 @@ def _flow(plant: object) -> Flow:
         return plant.flow()
     if not isinstance(plant, Flow) and callable(flow := getattr(plant, "flow", None)):
         plant = flow()
-    if not isinstance(plant, Flow):
-        raise InputError(f"a relay drives a TransferFunction, a StateSpace or a Flow, not {type(plant).__name__}")
-    if not plant.inputs:
-        raise InputError(f"{plant.name!r} has no input for a relay to drive")
-    return plant
+    driven = of_kind(plant, Flow, "a relay drives a TransferFunction, a StateSpace or a Flow, not")
+    if not driven.inputs:
+        raise InputError(f"{driven.name!r} has no input for a relay to drive")
+    return driven
 
 
 def _clock(flow: Flow, x: Array, dt: float | None, duration: float | None) -> tuple[float, int]:

@@ -21,6 +21,9 @@ from dalembert.spatial.vector import congruence
 
 Ends = tuple[float, float]  # lower, upper; infinite where there is no limit
 TOUCH = 1e-9  # of a range: what two ranges that only touch have in common, with rounding
+# What a computation rounded: an angle [rad] this near to a multiple of π/2 is that multiple, and a length [m]
+# this near to a decimal of twelve places is that decimal. What was written with fewer digits stays.
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -93,11 +96,6 @@ def ranges(joints: Sequence[Joint]) -> tuple[dict[str, Ends], list[Clash]]:
         else:
             found[master.name] = left
     return found, clashes
-
-
-# What a computation rounded: an angle [rad] this near to a multiple of π/2 is that multiple, and a length [m]
-# this near to a decimal of twelve places is that decimal. What was written with fewer digits stays.
-ROUNDING = 1e-14
 
 
 def snap_angle(angle: float) -> float:

@@ -35,6 +35,26 @@ Six = tuple[float, float, float, float, float, float]  # ixx, ixy, ixz, iyy, iyz
 Rule = Callable[[str, object], object]
 WORDS = {str: "text", int: "a whole number"}
 SIX_NUMBERS = "six numbers (ixx, ixy, ixz, iyy, iyz, izz) [kg m²], or a symmetric 3×3 matrix"
+INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+LIMITS = ("lower", "upper", "effort", "velocity")
+JOINT_KINDS = (*JOINTS, "fixed")
+JOINTS_WITHOUT_AXIS = ("fixed", "floating", "spherical")
+ZERO: Vector = (0.0, 0.0, 0.0)
+# How a loop may close: what two frames keep to each other. `algorithms.relations` says each as equations.
+LOOP_KINDS = (
+    "weld",  # the two frames coincide
+    "hinge",  # they share the axis, and turn about it
+    "ball",  # their origins coincide
+    "slider",  # they share the axis without turning, and slide along it
+    "cylinder",  # they share the axis, turn about it and slide along it
+    "plane",  # the second origin stays in the first frame's plane across the axis
+    "line",  # the second origin stays on the axis
+    "flush",  # plane on plane: across the axis, free to slide and to turn about it
+    "universal",  # the origins coincide; the axis (z) stays at right angles to the second frame's next axis (x)
+    "distance",  # the origins keep their distance
+    "orientation",  # the frames stay parallel
+)
+LOOPS_WITHOUT_AXIS = ("weld", "ball", "distance", "orientation")
 
 
 class Part:
@@ -155,28 +175,6 @@ RULES: dict[object, Rule] = {
     Color: partial(_numbers, 4),
     Six: _inertia,
 }
-
-
-INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-LIMITS = ("lower", "upper", "effort", "velocity")
-JOINT_KINDS = (*JOINTS, "fixed")
-JOINTS_WITHOUT_AXIS = ("fixed", "floating", "spherical")
-ZERO: Vector = (0.0, 0.0, 0.0)
-# How a loop may close: what two frames keep to each other. `algorithms.relations` says each as equations.
-LOOP_KINDS = (
-    "weld",  # the two frames coincide
-    "hinge",  # they share the axis, and turn about it
-    "ball",  # their origins coincide
-    "slider",  # they share the axis without turning, and slide along it
-    "cylinder",  # they share the axis, turn about it and slide along it
-    "plane",  # the second origin stays in the first frame's plane across the axis
-    "line",  # the second origin stays on the axis
-    "flush",  # plane on plane: across the axis, free to slide and to turn about it
-    "universal",  # the origins coincide; the axis (z) stays at right angles to the second frame's next axis (x)
-    "distance",  # the origins keep their distance
-    "orientation",  # the frames stay parallel
-)
-LOOPS_WITHOUT_AXIS = ("weld", "ball", "distance", "orientation")
 
 
 @dataclass(frozen=True)

@@ -27,21 +27,9 @@ from dalembert.describe.chain import (
     to_pose,
 )
 from dalembert.describe.check import check
-from dalembert.describe.description import (
-    Description,
-    Drive,
-    Inertial,
-    Joint,
-    Limit,
-    Link,
-    Origin,
-    Part,
-    Place,
-    Shape,
-    finite,
-)
+from dalembert.describe.description import Description, Drive, Inertial, Joint, Limit, Link, Origin, Part, Shape, finite
 from dalembert.display import Displayed
-from dalembert.errors import DalembertError, DescriptionError, InputError, choose, unknown
+from dalembert.errors import DalembertError, DescriptionError, InputError, Place, choose, unknown
 from dalembert.joints import JOINTS
 from dalembert.spatial import rotation
 from dalembert.spatial.angles import warn_of_degrees

@@ -35,6 +35,11 @@ ROUNDING = 1e-3
 POINT = 1e-6
 
 Verdict = Literal["feasible", "indefinite", "triangle"]
+Array = NDArray[np.float64]
+Density = Callable[[Array, Array, Array], ArrayLike]
+POINTS = (8, 16, 32, 64)  # in each direction
+SETTLED, UNSETTLED = 1e-12, 1e-6
+MESH_RULES = ("exact", "legacy", "convex", "shell")
 
 
 def principal_moments(inertia: Sequence[float]) -> tuple[float, float, float]:
@@ -63,10 +68,6 @@ def verdict(inertia: Sequence[float], mass: float = 0.0, tolerance: float = ROUN
     return "feasible"
 
 
-Array = NDArray[np.float64]
-Density = Callable[[Array, Array, Array], ArrayLike]
-POINTS = (8, 16, 32, 64)  # in each direction
-SETTLED, UNSETTLED = 1e-12, 1e-6
 """Relative change of the integrals from one rule to the next at which they are believed, and at the last, are not."""
 
 # shapes
@@ -177,9 +178,6 @@ def _mesh_file(filename: str) -> InputError:
 
 
 # meshes
-
-
-MESH_RULES = ("exact", "legacy", "convex", "shell")
 
 
 def mesh(

@@ -19,6 +19,8 @@ from dalembert.joints import JOINTS
 from dalembert.spatial.rotation import to_quaternion
 
 ROOT, WORLD = "root", "world"
+BASES = ("fixed", "floating", "planar")
+FREE = ("keep", "drop")
 
 
 def with_base(
@@ -43,10 +45,6 @@ def with_base(
     root = next(link.name for link in d.links if link.name not in moved)
     joint = Joint(name, kind, world, root, origin, axis)
     return replace(d, links=(Link(world), *d.links), joints=(joint, *d.joints), dh=None)
-
-
-BASES = ("fixed", "floating", "planar")
-FREE = ("keep", "drop")
 
 
 def arrange(

@@ -51,6 +51,7 @@ PREFIX = "dalembert"
 T = TypeVar("T")
 
 URDF_KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+HINGED = "revolute"  # the type of a joint that turns between limits
 SEVERAL = ("floating", "planar")  # those with several coordinates
 _DRIVE = ("rotor_inertia", "gear_ratio", "coulomb_positive", "coulomb_negative", "coulomb_width", "stiffness", "rest")
 # Joint types that say how a loop closes, and what each is here; our own names of kinds are read too.
@@ -186,6 +187,19 @@ class JointPart:
     @property
     def moves(self) -> bool:
         return self.kind in URDF_KINDS and self.kind != "fixed"
+
+    @property
+    def hinged(self) -> bool:
+        """Whether it turns between limits."""
+        return self.kind == HINGED
+
+    @property
+    def endless(self) -> bool:
+        return self.kind == "continuous"
+
+    @property
+    def slides(self) -> bool:
+        return self.kind == "prismatic"
 
     @property
     def origin_at(self) -> Element:

@@ -28,6 +28,13 @@ ROOM = 0.08  # of what is drawn, left free around it
 THINNEST = 0.5  # of the longest side: the shortest side of a box in space
 TALLEST = 0.62  # of the figure: the longest side of a box in space
 VIEW = (22.0, -58.0)  # elevation and azimuth [°]
+Array = NDArray[np.float64]
+ARROW = 0.14  # of the robot's size: the axes of a frame
+AXES = (COLORS[1], COLORS[2], COLORS[0])  # x, y, z, which also bear their letters
+PALEST = 0.25  # how faint the first of several states is drawn
+BIGGEST = 0.35  # of the robot's size: the longest half axis of an ellipsoid
+# Each kind of ellipsoid, and the unit of its half axes.
+ELLIPSOIDS = {"velocity": "m/s for ‖q̇‖ ≤ 1", "force": "N for ‖τ‖ ≤ 1", "mass": "kg"}
 
 
 class Canvas:
@@ -117,15 +124,6 @@ class Canvas:
                 word.set_visible(False)
             else:
                 kept.append(a)
-
-
-Array = NDArray[np.float64]
-ARROW = 0.14  # of the robot's size: the axes of a frame
-AXES = (COLORS[1], COLORS[2], COLORS[0])  # x, y, z, which also bear their letters
-PALEST = 0.25  # how faint the first of several states is drawn
-BIGGEST = 0.35  # of the robot's size: the longest half axis of an ellipsoid
-# Each kind of ellipsoid, and the unit of its half axes.
-ELLIPSOIDS = {"velocity": "m/s for ‖q̇‖ ≤ 1", "force": "N for ‖τ‖ ≤ 1", "mass": "kg"}
 
 
 @styled

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dalembert.arguments import of_kind
 from dalembert.control.diagrams import diagram_of
 from dalembert.control.frequency import bode_plot
 from dalembert.control.root_locus import RootLocus
@@ -31,15 +32,13 @@ POINTS = 4000  # of one curve: more cannot be seen
 
 def run(run: Run, *what: str, axes: Axes | Sequence[Axes] | None = None) -> Figure:
     """A run over time: positions with their reference, rates, inputs, energies, or groups and columns by name."""
-    if not isinstance(run, Run):
-        raise InputError(f"a Run is drawn here, as dalembert.simulate gives it; got {type(run).__name__}")
+    of_kind(run, Run, "a Run is drawn here, as dalembert.simulate gives it; got")
     return run.plot(*what, axes=axes)
 
 
 def trajectory(motion: Trajectory, *, until: float | None = None, points: int = 1000) -> Figure:
     """A motion: position, velocity and acceleration over time."""
-    if not isinstance(motion, Trajectory):
-        raise InputError(f"a Trajectory of dalembert.trajectories is drawn here, got {type(motion).__name__}")
+    of_kind(motion, Trajectory, "a Trajectory of dalembert.trajectories is drawn here, got")
     return motion.plot(until=until, points=points)
 
 
@@ -76,8 +75,7 @@ def step(system: object, t: ArrayLike | None = None, ax: Axes | None = None) -> 
 def residuals(result: Identification) -> Figure:
     """A matplotlib figure, two panels for each joint: torques measured and predicted over time, and their difference,
     with ±2 rms as a band. What was held out stands right of the line."""
-    if not isinstance(result, Identification):
-        raise InputError(f"residuals are those of an Identification, got {type(result).__name__}")
+    of_kind(result, Identification, "residuals are those of an Identification, got")
     runs = [*result.samples, *result.held]
     measured = np.concatenate([run.tau for run in runs])
     predicted = np.concatenate([result.predict(run) for run in runs])

@@ -30,6 +30,11 @@ from numpy.typing import ArrayLike
 from dalembert.exercises.exercise import Answer, Exercise, Family, Wrong, family
 
 _ROOTS = (1, 2, 3)
+T = TypeVar("T")
+Random = np.random.Generator
+Drawn = Mapping[str, Any]
+SPLIT = re.compile(r"\n(?=[?!>=] )")
+PLACE = re.compile(r"\{\{([+(]?)(\w+)\)?\}\}")
 
 
 def write(x: float | int, digits: int = 4) -> str:
@@ -93,16 +98,11 @@ def tex(formula: str) -> str:
     return shown if numbered == formula else shown.replace("_1", "")
 
 
-T = TypeVar("T")
-Random = np.random.Generator
-Drawn = Mapping[str, Any]
 WRITERS: dict[str, Callable[[Any], str]] = {
     "+": signed,
     "(": bracket,
     "": lambda x: matrix(x) if np.ndim(x) else write(x),
 }
-SPLIT = re.compile(r"\n(?=[?!>=] )")
-PLACE = re.compile(r"\{\{([+(]?)(\w+)\)?\}\}")
 
 
 def draw(random: Random, *options: T) -> T:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.arguments import of_kind
 from dalembert.display import Displayed
 from dalembert.errors import DalembertError, InputError
 from dalembert.exercises.exercise import Answer, Exercise
@@ -90,8 +91,7 @@ Judged = tuple[float, str]  # the share of the points, the reason
 
 def grade(exercise: Exercise, answers: Mapping[str, object]) -> Grade:
     """The grade of what a student answered, by the answers' names. What is missing earns nothing."""
-    if not isinstance(answers, Mapping):
-        raise InputError(f"answers map the name of each blank to what was answered; got {type(answers).__name__}")
+    of_kind(answers, Mapping, "answers map the name of each blank to what was answered; got")
     blanks = {a.name for a in exercise.answers}
     asked = f"this exercise asks for {', '.join(a.name for a in exercise.answers)}"
     extra = tuple(f"There is no blank named {shorten(k)}; {asked}." for k in answers if k not in blanks)[:1]

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         observe as observe,
     )
     from dalembert.identification.excite.limits import HalfSpace as HalfSpace, box as box
-    from dalembert.identification.fit.drive_gains import drive_gains as drive_gains
     from dalembert.identification.fit.estimate import (
         instrumental_variables as instrumental_variables,
         least_squares as least_squares,
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
         tensor as tensor,
         with_parts as with_parts,
     )
-    from dalembert.identification.fit.payload import identify_payload as identify_payload
+    from dalembert.identification.fit.payload import drive_gains as drive_gains, identify_payload as identify_payload
     from dalembert.identification.fit.regression import compress as compress
     from dalembert.identification.fit.regressor import Columns as Columns, base as base
     from dalembert.identification.fit.robot import locked as locked
@@ -82,7 +81,6 @@ _NAMES = {
     "excite.design": ("excite",),
     "excite.limits": ("HalfSpace", "box"),
     "fit.regression": ("compress",),
-    "fit.drive_gains": ("drive_gains",),
     "fit.estimate": ("instrumental_variables", "least_squares", "robust_least_squares"),
     "fit.free_base": ("FreeBaseFit", "identify_free_base"),
     "fit.friction": ("nonlinear_friction",),
@@ -93,7 +91,7 @@ _NAMES = {
         *("MATERIALS", "Balance", "Solid", "Weighing"),
         *("cad", "center_of_mass", "pendulum", "suspension", "tensor", "with_parts"),
     ),
-    "fit.payload": ("identify_payload",),
+    "fit.payload": ("drive_gains", "identify_payload"),
     "fit.regressor": ("Columns", "base"),
     "fit.robot": ("locked",),
     "log.correction": ("Correction",),

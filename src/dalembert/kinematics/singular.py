@@ -40,6 +40,9 @@ from dalembert.system import Jointed
 # Two axes meet, or are parallel, if they miss by no more than this part of the arm's length (or this angle). Real
 # descriptions carry rounded decimals: an axis turned by 1.5708 misses by 4e-6.
 MEETS = 1e-5
+# A singular value below this part of the arm's largest counts as zero: angles written with seven digits are meant to
+# be what they nearly are.
+TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,11 +257,6 @@ def kinds(robot: Jointed, q: ArrayLike, frame: str | None = None, tolerance: flo
         return ()
     near = tuple(name for name, value in found.items() if value < 10 * tolerance)
     return near or (min(found, key=lambda name: found[name]),)
-
-
-# A singular value below this part of the arm's largest counts as zero: angles written with seven digits are meant to
-# be what they nearly are.
-TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)

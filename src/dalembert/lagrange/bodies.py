@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.errors import InputError
-from dalembert.lagrange.fourier import tidy
-from dalembert.lagrange.symbols import Alphabet, Expression, is_function_of_time, rate, sp
+from dalembert.lagrange.symbols import Alphabet, Expression, is_function_of_time, rate, sp, tidy
 
 if TYPE_CHECKING:
     from sympy import Matrix

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from dalembert.lagrange import quantities
 from dalembert.lagrange.derive import solve
-from dalembert.lagrange.fourier import tidy
-from dalembert.lagrange.symbols import Expression, sp
+from dalembert.lagrange.symbols import Expression, sp, tidy
 from dalembert.symbolic import text
 from dalembert.symbolic.document import (
     Derivation,

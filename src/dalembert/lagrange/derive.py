@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import InputError
 from dalembert.lagrange.bodies import vector
-from dalembert.lagrange.fourier import tidy
-from dalembert.lagrange.symbols import Alphabet, Expression, sp
+from dalembert.lagrange.symbols import Alphabet, Expression, sp, tidy
 
 if TYPE_CHECKING:
     from sympy import Matrix

@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 
 ENERGIES = ("kinetic_energy", "potential_energy")
 TOLERANCE = 1e-6  # how far a state may be off the constraints, as `constrained.system` has it
+# What a kernel may need its system to have, as `TracedTerms` counts it.
+COUNTED = {"m": "inputs", "k": "constraints", "h": "holonomic constraints"}
+_STATE = ("q", "qd", "tau")
+# One row per SymPy head. With trace nodes this makes kernels; with floats it evaluates. Equal subexpressions are
+# converted once, and the graph shares whatever is equal after that.
+Convert = Callable[[Any], Scalar]
 
 
 def lagrangian_flow(
@@ -105,10 +111,6 @@ def _check(system: LagrangianSystem, x: Array) -> None:
             raise InputError(
                 f"{what} does not obey the constraints of {system.name!r}: {of} {k + 1} is {error[row, k]:.3g}"
             )
-
-
-# What a kernel may need its system to have, as `TracedTerms` counts it.
-COUNTED = {"m": "inputs", "k": "constraints", "h": "holonomic constraints"}
 
 
 @dataclass(frozen=True)
@@ -245,8 +247,6 @@ def _mass_matrix_dot(x: Values, o: Options) -> list[list[Any]]:
     return [_sum(row, column) for row, column in zip(C, transposed(C), strict=True)]
 
 
-_STATE = ("q", "qd", "tau")
-
 ROWS: dict[str, Row[TracedTerms]] = dict(
     (
         _row("mass_matrix", ("q",), lambda x, o: x.rows("M"), lambda s: (s.n, s.n)),
@@ -308,9 +308,6 @@ TABLE: KernelTable[TracedTerms] = KernelTable(
 
 
 # ------------------------------------------------------------------------------- SymPy expressions over any scalar
-# One row per SymPy head. With trace nodes this makes kernels; with floats it evaluates. Equal subexpressions are
-# converted once, and the graph shares whatever is equal after that.
-Convert = Callable[[Any], Scalar]
 
 
 def _quotient(e: Expression, of: Convert) -> Scalar:

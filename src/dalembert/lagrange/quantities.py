@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from dalembert.errors import InputError, choose
 from dalembert.lagrange.derive import null_space, shortened, solve
-from dalembert.lagrange.fourier import tidy
-from dalembert.lagrange.symbols import Expression, sp
+from dalembert.lagrange.symbols import Expression, sp, tidy
 from dalembert.symbolic.check import Marker
 from dalembert.symbolic.collect import split_name
 from dalembert.symbolic.compare import Comparison, Quantity, compare

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert import scalar
+from dalembert.arguments import of_kind
 from dalembert.errors import InputError
 from dalembert.flow import Scalar
 from dalembert.trajectories.limits import Array
@@ -107,8 +108,7 @@ class Along(Trajectory):
 def along(path: Trajectory, law: Trajectory) -> Along:
     """The path x(s) followed as the law s(t) says, a motion of one coordinate within 0 … `path.duration`."""
     for name, value in (("path", path), ("law", law)):
-        if not isinstance(value, Trajectory):
-            raise InputError(f"{name} must be a trajectory, got {type(value).__name__}")
+        of_kind(value, Trajectory, f"{name} must be a trajectory, got")
     if law.m != 1:
         raise InputError(f"a law of time is a motion of one coordinate, s(t); this one has {law.m}")
     if np.isfinite(path.duration):
@@ -155,8 +155,7 @@ def sequence(*parts: Trajectory, corners: bool = False) -> Trajectory:
     if not parts:
         raise InputError("a sequence needs at least one motion")
     for k, part in enumerate(parts):
-        if not isinstance(part, Trajectory):
-            raise InputError(f"part {k} of a sequence must be a trajectory, got {type(part).__name__}")
+        of_kind(part, Trajectory, f"part {k} of a sequence must be a trajectory, got")
         if part.m != parts[0].m:
             raise InputError(f"part {k} has {part.m} coordinates, the first {parts[0].m}")
         if k + 1 < len(parts) and not np.isfinite(part.duration):

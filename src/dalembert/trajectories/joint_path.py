@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dalembert.arguments import of_kind
 from dalembert.errors import InputError, SingularityError
 from dalembert.kinematics.ik.tracking import pose_error
 from dalembert.kinematics.jacobian import moving_rows, need_joints, scale_of, unitless
@@ -73,8 +74,7 @@ def to_joints(
     `Robot.manipulability`: which components are followed; by default all of the path's that move at all. `tolerance`
     [m, rad] between the nodes. Refused in words: a place out of reach, a joint limit, a singularity on the way."""
     need_joints(robot)
-    if not isinstance(path, Trajectory):
-        raise InputError(f"path must be a trajectory, got {type(path).__name__}")
+    of_kind(path, Trajectory, "path must be a trajectory, got")
     law = path.law if isinstance(path, Along) else None
     course = path.path if isinstance(path, Along) else path
     if course.m not in (POINT, POSE):

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 ENDS = ("natural", "clamped", "periodic")
 SPACINGS = {"chord": 1.0, "centripetal": 0.5, "uniform": 0.0}
+INTERPOLATIONS = ("hold", "linear", "cubic", "quintic")
 
 
 def spline(
@@ -133,9 +134,6 @@ def coefficients(t: Array, x: Array, degree: int, ends: str, rates: Sequence[Arr
         known = tuple([(d, rate[end]) for d, rate in enumerate(rates, 1)] for end in (0, 1))
     found = make_interp_spline(t, x, degree, bc_type=known)
     return np.stack([x[:-1], *(found(t[:-1], nu=d) / factorial(d) for d in range(1, degree + 1))], axis=1)
-
-
-INTERPOLATIONS = ("hold", "linear", "cubic", "quintic")
 
 
 def table(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.arguments import count, number, switch
+from dalembert.arguments import count, number, of_kind, switch
 from dalembert.errors import InputError
 from dalembert.kernels import need_tree
 from dalembert.trajectories.combined import Along, Certified, bisect
@@ -81,8 +81,7 @@ def time_optimal(
     (np.inf lifts one). `friction`: the robot's friction counts, found by repetition. `grid`: intervals of s, besides
     the path's own knots. `start_speed`, `end_speed`: ṡ at the ends. `limits`: the path itself must keep to the joints'
     range. Refused in words where no speed keeps the limits."""
-    if not isinstance(path, Trajectory):
-        raise InputError(f"path must be a trajectory, read as a function of s; got {type(path).__name__}")
+    of_kind(path, Trajectory, "path must be a trajectory, read as a function of s; got")
     if not np.isfinite(path.duration):
         raise InputError("the path has no end: a periodic motion is no path from one place to another")
     count("grid", grid, 2)

@@ -10,7 +10,6 @@ import pytest
 import dalembert as dl
 from dalembert import friction as frictions
 from dalembert.identification.fit.consistent import fit_consistent
-from dalembert.identification.fit.drive_gains import drive_gains
 from dalembert.identification.fit.estimate import (
     LOSSES,
     instrumental_variables,
@@ -19,6 +18,7 @@ from dalembert.identification.fit.estimate import (
     robust_least_squares,
 )
 from dalembert.identification.fit.friction import SOUGHT, nonlinear_friction
+from dalembert.identification.fit.payload import drive_gains
 from dalembert.identification.fit.regression import compress
 from dalembert.identification.fit.regressor import Columns, base
 from dalembert.identification.log.samples import Samples

@@ -23,9 +23,9 @@ from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Origin,
 from dalembert.findings import SEVERITIES, Edit, at_least
 from dalembert.trust.doctor import RULES, check_all
 from dalembert.trust.doctor.check import as_json, as_junit, as_sarif
+from dalembert.trust.doctor.document import edit_text, spans
 from dalembert.trust.doctor.masses import nearest, tensor_of
 from dalembert.trust.doctor.reach import DIRECTIONS, OPPOSITE, reach_of, sphere, vertices
-from dalembert.trust.doctor.repair import edit_text, spans
 
 SITE = Path(site.getsitepackages()[0])
 EXAMPLES = SITE / "cmeel.prefix/share/example-robot-data/robots"

@@ -10,7 +10,7 @@ from two_points import L1, L2, M2, mdot_minus_half_u, own, standard, two_points,
 
 import dalembert as dl
 from dalembert.trust import properties as lab
-from dalembert.trust.properties import choices
+from dalembert.trust.properties import identities as choices
 from dalembert.trust.properties.mechanism import trial_of
 from tolerances import ROUNDING, error
 from trees import random_tree

@@ -130,7 +130,7 @@ class Diagram(Part):
 
     def svg(self) -> str:
         """The picture, a document of its own."""
-        from dalembert.draw.blocks.svg import write_svg
+        from dalembert.draw.blocks.figure import write_svg
 
         return write_svg(self)
 

@@ -1,12 +1,16 @@
-"""A block diagram as a matplotlib figure: its SVG's twin."""
+"""A block diagram as a matplotlib figure: its SVG's twin.
+
+A block diagram written as an SVG document.
+"""
 
 from __future__ import annotations
 
 import unicodedata
 from typing import TYPE_CHECKING, Any, cast
+from xml.sax.saxutils import escape
 
-from dalembert.draw.blocks.diagram import TONES, Diagram, Node, pieces
-from dalembert.draw.blocks.layout import FONT, MARGIN, RADIUS, Box, Text, Wire, lines_of
+from dalembert.draw.blocks.diagram import TONES, Diagram, Node, pieces, plain
+from dalembert.draw.blocks.layout import FONT, MARGIN, RADIUS, SMALL, Box, Point, Text, Wire, lines_of
 from dalembert.draw.pyplot import pyplot, styled
 
 if TYPE_CHECKING:
@@ -19,6 +23,7 @@ POINTS = 72.0
 MARKS = {"\u0307": "dot", "\u0308": "ddot", "\u0302": "hat", "\u0303": "tilde", "\u0304": "bar"}
 SPECIAL = "\\$%#&_^{}"
 INK: dict[str, Any] = {"color": "black", "solid_joinstyle": "round", "linestyle": "-", "lw": 1.0}
+FAMILY = "'Times New Roman', Times, 'Liberation Serif', serif"
 
 
 @styled
@@ -41,9 +46,9 @@ def draw_diagram(diagram: Diagram, ax: Axes | None = None) -> Figure:
         for node in diagram.nodes:
             _node(ax, node, layout.boxes[node.name])
         for text in (*layout.labels, *layout.signs):
-            _text(ax, text)
+            _draw_text(ax, text)
         if diagram.equation:
-            _text(ax, Text(width / 2, height - MARGIN, diagram.equation))
+            _draw_text(ax, Text(width / 2, height - MARGIN, diagram.equation))
     return cast("Figure", ax.figure)
 
 
@@ -66,10 +71,10 @@ def _node(ax: Axes, node: Node, box: Box) -> None:
             patches.Rectangle((left, top), *size, facecolor=TONES[node.tone], edgecolor="black", lw=1.0, zorder=3)
         )
     for line in lines_of(node, box):
-        _text(ax, line)
+        _draw_text(ax, line)
 
 
-def _text(ax: Axes, text: Text) -> None:
+def _draw_text(ax: Axes, text: Text) -> None:
     sides = {"middle": "center", "start": "left", "end": "right"}
     ax.text(
         text.x,
@@ -101,3 +106,76 @@ def _letters(run: str) -> str:
         else:
             out.append(f"\\{c}" if c in SPECIAL else c)
     return "".join(out)
+
+
+def _number(x: float) -> str:
+    return f"{x:.1f}".rstrip("0").rstrip(".")
+
+
+def _spans(text: str) -> str:
+    """The text as tspans: subscripts smaller and lower, and back again."""
+    out, at = [], 0
+    for run, level in pieces(text):
+        dy = (4 if level < 0 else -6 if level > 0 else 0) - at
+        at += dy
+        move = f' dy="{dy}"' if dy else ""
+        small = f' font-size="{_number(SMALL)}"' if level else ""
+        out.append(f"<tspan{move}{small}>{escape(run)}</tspan>" if move or small else escape(run))
+    return "".join(out)
+
+
+def _text(t: Text) -> str:
+    place = f'x="{_number(t.x)}" y="{_number(t.y)}" text-anchor="{t.anchor}"'
+    return f'<text {place} xml:space="preserve">{_spans(t.text)}</text>'
+
+
+def _points(points: list[Point]) -> str:
+    return " ".join(f"{_number(x)},{_number(y)}" for x, y in points)
+
+
+def _line(wire: Wire, drawn: list[Wire]) -> str:
+    """The way from where it leaves others of its net, its end drawn back under the arrow's head."""
+    shared = 1
+    for other in drawn:
+        if other.net == wire.net:
+            same = [a == b for a, b in zip(wire.points, other.points, strict=False)]
+            shared = max(shared, [*same, False].index(False))
+    kept = wire.points[shared - 1 : -1]
+    points = [p for k, p in enumerate(kept) if k == 0 or p != kept[k - 1]]
+    return f'<polyline points="{_points([*points, wire.shaft])}"/>'
+
+
+def _shape(node: Node, box: Box) -> str:
+    left, top, right, bottom = box
+    cx, cy = (left + right) / 2, (top + bottom) / 2
+    if node.kind == "sum":
+        return f'<circle cx="{_number(cx)}" cy="{_number(cy)}" r="{_number(RADIUS)}" fill="#fff" stroke="#000"/>'
+    words = "".join(_text(line) for line in lines_of(node, box))
+    if node.kind == "terminal":
+        return words
+    size = f'width="{_number(right - left)}" height="{_number(bottom - top)}"'
+    place = f'x="{_number(left)}" y="{_number(top)}"'
+    return f'<rect {place} {size} rx="3" fill="{TONES[node.tone]}" stroke="#000"/>{words}'
+
+
+def write_svg(diagram: Diagram) -> str:
+    L = diagram.layout
+    width, height = L.size
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_number(width)}" height="{_number(height)}" '
+        f'viewBox="0 0 {_number(width)} {_number(height)}" role="img" font-family="{escape(FAMILY)}" '
+        f'font-size="{_number(FONT)}">',
+        f"<title>{escape(plain(diagram.title))}</title>",
+        f"<desc>{escape(diagram.describe())}</desc>",
+        f'<rect width="{_number(width)}" height="{_number(height)}" fill="#fff"/>',
+    ]
+    parts.append('<g fill="none" stroke="#000" stroke-width="1.2" stroke-linejoin="round">')
+    parts += [_line(w, L.wires[:k]) for k, w in enumerate(L.wires)]
+    parts.append("</g>")
+    parts += [f'<polygon points="{_points(w.head)}" fill="#000"/>' for w in L.wires]
+    parts += [f'<circle cx="{_number(x)}" cy="{_number(y)}" r="2.6" fill="#000"/>' for x, y in L.dots]
+    parts += [_shape(node, L.boxes[node.name]) for node in diagram.nodes]
+    parts += [_text(t) for t in (*L.labels, *L.signs)]
+    if diagram.equation:
+        parts.append(_text(Text(width / 2, height - MARGIN, diagram.equation)))
+    return "\n".join([*parts, "</svg>\n"])

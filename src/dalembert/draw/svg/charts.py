@@ -45,6 +45,10 @@ ANCHORS = (
     (253, 231, 37),
 )
 
+Array = NDArray[np.float64]
+SEEN = 0.15  # a bend of so many pixels is not seen
+MARGIN = 12.0
+
 
 def shade(part: float) -> str:
     """The color of a number between 0 and 1."""
@@ -134,11 +138,6 @@ def _bar(axes: Axes, scale: Scale, name: str, width: float) -> list[str]:
     wide = width_of(name)
     right = min(max(left + BAR + 20, left + wide / 2), width - 2)
     return [*parts, words_at(max(right, wide), axes.top - 13, name, "end", f' style="fill:{SOFT}"')] if name else parts
-
-
-Array = NDArray[np.float64]
-SEEN = 0.15  # a bend of so many pixels is not seen
-MARGIN = 12.0
 
 
 def extremes(column: NDArray[np.int64], y: Array) -> NDArray[np.int64]:

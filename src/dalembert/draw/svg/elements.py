@@ -14,6 +14,15 @@ from dalembert.caching import cached_property
 
 STEPS = (0.5, 1.0, 2.0, 2.5, 5.0, 10.0)
 TICK = 6.0
+FONT = 12.0
+# What a page may set, and what stands where it does not.
+INK, SOFT, GRID, PAPER = (
+    f"var(--{name},{color})"
+    for name, color in (("ink", "#22262e"), ("soft", "#5d6470"), ("grid", "#dfe2e7"), ("paper", "#ffffff"))
+)
+# Told apart by people who see fewer colors too (after Okabe and Ito), and on dark paper.
+PALETTE = ("#2f6fb0", "#d0662a", "#1d9a74", "#b8478f", "#8a6fd1", "#b58900", "#4aa3c7", "#7a7f8a")
+DASHES = ("", "7 3", "2 3", "8 3 2 3")
 
 
 @dataclass(frozen=True)
@@ -161,17 +170,6 @@ class Legend:
             parts.append(f'<path d="M{short(x)} {short(y)}h18" stroke-width="2.4" fill="none"{style}/>')
             parts.append(words_at(x + 24, y + 4, name, more=f' style="fill:{INK}"'))
         return parts
-
-
-FONT = 12.0
-# What a page may set, and what stands where it does not.
-INK, SOFT, GRID, PAPER = (
-    f"var(--{name},{color})"
-    for name, color in (("ink", "#22262e"), ("soft", "#5d6470"), ("grid", "#dfe2e7"), ("paper", "#ffffff"))
-)
-# Told apart by people who see fewer colors too (after Okabe and Ito), and on dark paper.
-PALETTE = ("#2f6fb0", "#d0662a", "#1d9a74", "#b8478f", "#8a6fd1", "#b58900", "#4aa3c7", "#7a7f8a")
-DASHES = ("", "7 3", "2 3", "8 3 2 3")
 
 
 def color(k: int) -> str:

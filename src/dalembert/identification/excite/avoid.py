@@ -32,6 +32,13 @@ POINTS = 300  # of every leg that are looked at
 DRAWS = 50  # of positions between
 DETOUR = 2.0  # [rad or m] beyond the two ends
 ALONGSIDE = 1e-9  # [rad or m] apart: the same position
+Array = NDArray[np.float64]
+CLEAR = 0.01  # [m] kept if nothing is said
+NEAR = 0.05  # [m] beyond what is kept free: what is farther away does not push
+LEVEL = 0.99  # of a unit vector against gravity along the base's z axis: the arm stands on its base plane
+TRIALS = 2_000  # random states: whether there is room at all
+ROOM = 0.1  # of them, in which links that can be kept apart are
+FLOOR = "floor"
 
 
 def read_start(robot: Robot, limits: ExcitationLimits, start: object) -> Array:
@@ -105,15 +112,6 @@ def _heights(limits: ExcitationLimits, q: Array) -> Array:
     points = [np.array(np.broadcast_arrays(*p)) for p in limits.origins.at(list(q.T))]  # (3, N) each
     found = [normal @ points[k] - d for normal, d, k in zip(normals, offsets, limits.places, strict=True)]
     return np.array(found).reshape(len(limits.spaces), len(q)).T
-
-
-Array = NDArray[np.float64]
-CLEAR = 0.01  # [m] kept if nothing is said
-NEAR = 0.05  # [m] beyond what is kept free: what is farther away does not push
-LEVEL = 0.99  # of a unit vector against gravity along the base's z axis: the arm stands on its base plane
-TRIALS = 2_000  # random states: whether there is room at all
-ROOM = 0.1  # of them, in which links that can be kept apart are
-FLOOR = "floor"
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms.kinematics import world_poses
-from dalembert.arguments import array, count, number
+from dalembert.arguments import array, count, number, of_kind
 from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.flow import Scalars
@@ -26,6 +26,10 @@ from dalembert.spatial.vector import Vector
 HARMONICS = 5
 SHARE = 0.5  # of the lowest elastic mode: what lies above it excites the mode (Spong 1987; Craig 2005, §9.9)
 DRAWS = 1000  # of positions, to find the lowest mode
+TRIALS = 4  # random positions at which origins are compared
+SAME = 1e-9  # of the arm's size: origins that are nearer than this at all trials are one point
+Array = NDArray[np.float64]
+KINDS = ("position", "velocity", "acceleration", "torque")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +97,6 @@ def content_above(x: Array, period: float, frequency: float) -> Array:
     power = np.abs(np.fft.rfft(x, axis=0)) ** 2
     fast = np.arange(len(power)) > frequency * period * (1.0 + 1e-9)
     return np.asarray(np.sqrt(power[fast].sum(axis=0) / np.maximum(power[1:].sum(axis=0), 1e-300)))
-
-
-TRIALS = 4  # random positions at which origins are compared
-SAME = 1e-9  # of the arm's size: origins that are nearer than this at all trials are one point
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,8 @@ def read_spaces(
         given += [HalfSpace(name, up(robot.model), number("floor", height, "m")) for name, height in heights]
     spaces = []
     for space in (*given, *workspace):
-        frame, normal, offset = _read_space(robot, origins, space)
+        meant = "workspace is a list of HalfSpace(frame, normal, offset), box(…) makes six; got"
+        frame, normal, offset = _read_space(robot, origins, of_kind(space, HalfSpace, meant))
         for name in [f.name for f in origins.frames] if frame is None else [frame]:
             heights, near = origins.trials[origins.place[name]] @ normal - offset, SAME * origins.size
             if np.ptp(heights) > near:
@@ -235,11 +236,9 @@ def read_spaces(
     return tuple(spaces)
 
 
-def _read_space(robot: Robot, origins: Origins, space: object) -> tuple[str | None, tuple[float, float, float], float]:
-    if not isinstance(space, HalfSpace):
-        raise InputError(
-            f"workspace is a list of HalfSpace(frame, normal, offset), box(…) makes six; got {type(space).__name__}"
-        )
+def _read_space(
+    robot: Robot, origins: Origins, space: HalfSpace
+) -> tuple[str | None, tuple[float, float, float], float]:
     if space.frame is not None and robot.model.frame(space.frame).name not in origins.place:
         why = "is fixed to the base" if robot.model.frame(space.frame).body < 0 else "only turns about its origin"
         raise InputError(f"frame {space.frame!r} {why}: no motion takes it anywhere")
@@ -249,10 +248,6 @@ def _read_space(robot: Robot, origins: Origins, space: object) -> tuple[str | No
         raise InputError(f"the normal of a half space must be three numbers, not all zero; got {space.normal!r}")
     a, b, c = (x / size).tolist()
     return space.frame, (a, b, c), number("offset", space.offset, "m") / size
-
-
-Array = NDArray[np.float64]
-KINDS = ("position", "velocity", "acceleration", "torque")
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,8 +309,7 @@ def read_limits(
 ) -> ExcitationLimits:
     """The limits given, and the robot's own of position, velocity and torque where none are given."""
     own = robot.limits if limits is None else limits
-    if not isinstance(own, Limits):
-        raise InputError(f"limits must be those of a robot (robot.limits), got {type(own).__name__}")
+    of_kind(own, Limits, "limits must be those of a robot (robot.limits), got")
     lower, upper, n = own.lower, own.upper, robot.n
     if position is not None:
         try:

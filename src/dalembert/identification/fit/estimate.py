@@ -36,8 +36,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import number
 from dalembert.errors import InputError, SingularityError, choose
-from dalembert.identification.fit.noise import score_covariance
-from dalembert.identification.fit.regression import Compressed, Regression, regression, triangle, unit_columns
+from dalembert.identification.fit.regression import (
+    Compressed,
+    Regression,
+    regression,
+    score_covariance,
+    triangle,
+    unit_columns,
+)
 from dalembert.identification.fit.regressor import Base, Columns
 from dalembert.identification.log.samples import Samples, find_direction
 from dalembert.reference import Reference

@@ -9,6 +9,7 @@ from typing import TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import of_kind
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, SingularityError, choose
 from dalembert.friction import Friction
@@ -303,11 +304,9 @@ def _runs(robot: Robot, data: object, preparation: Choices) -> list[Samples]:
             run = prepare(run, **(Choices(least=LEAST) | preparation))
         elif preparation:
             raise InputError(f"these options prepare a log, and samples were given: {', '.join(preparation)}")
-        if not isinstance(run, Samples):
-            raise InputError(f"identify takes a Log or Samples (or a list of them), got {type(run).__name__}")
-        if run.n != robot.n:
-            raise InputError(f"the samples have {run.n} joints, {robot.name!r} has {robot.n}")
-        runs.append(run)
+        runs.append(of_kind(run, Samples, "identify takes a Log or Samples (or a list of them), got"))
+        if runs[-1].n != robot.n:
+            raise InputError(f"the samples have {runs[-1].n} joints, {robot.name!r} has {robot.n}")
     if not runs:
         raise InputError("there are no samples")
     return runs

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.arguments import array, count, number
+from dalembert.arguments import array, count, number, of_kind
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, choose
 from dalembert.identification.fit.regressor import Base, Columns, base
@@ -109,8 +109,7 @@ class _Windows:
     def __init__(self, columns: Columns, log: object, window: float, every: int, method: str) -> None:
         robot, logs = columns.robot, tuple(log) if isinstance(log, (list, tuple)) else (log,)
         for one in logs:
-            if not isinstance(one, Log):
-                raise InputError(f"log must be a Log (see `read_log`) or a list of them, got {type(one).__name__}")
+            of_kind(one, Log, "log must be a Log (see `read_log`) or a list of them, got")
             if one.joints != tuple(robot.joint_names):
                 raise InputError(
                     f"the log has joints {', '.join(one.joints)}; {robot.name!r} {', '.join(robot.joint_names)}"

@@ -100,11 +100,11 @@ def _pictures(result: Identification) -> list[Markup]:
     t, measured, predicted, held = _predictions(result)
     edges = t[np.flatnonzero(np.diff(held)) + 1].tolist()
     note = "; held out: between the lines" if len(edges) > 1 else "; held out: right of the line" if edges else ""
-    shown = (measured, "measured", MEASURED), (predicted, "predicted", PREDICTED)
-    shown += ((measured - predicted, "residual", RESIDUAL),)
+    signals = measured, predicted, measured - predicted
+    looks = ("measured", MEASURED), ("predicted", PREDICTED), ("residual", RESIDUAL)
     figures = []
     for k, joint in enumerate(result.columns.robot.joint_names):
-        curves = [Curve(t, x[:, k], word, tone=tone) for x, word, tone in shown]
+        curves = [Curve(t, x[:, k], word, tone=tone) for x, (word, tone) in zip(signals, looks, strict=True)]
         figures.append(figure(lines(curves, height=HEIGHT, marks=edges), f"{joint} [N m] over time [s]{note}"))
     return figures
 

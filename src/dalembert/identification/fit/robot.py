@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.arguments import number
+from dalembert.arguments import number, of_kind
 from dalembert.describe.description import Drive, Inertial, Joint, Origin
-from dalembert.errors import InputError, choose
+from dalembert.errors import choose
 from dalembert.friction import Friction, friction as law
 from dalembert.identification.fit.regressor import Columns
 from dalembert.identification.log.samples import Samples, find_direction
@@ -173,10 +173,7 @@ def locked(robot: Robot, positions: Mapping[str, float]) -> Robot:
 
     They and the joints that mimic them become fixed, and what they carry is lumped into the link before them. The other
     joints, in their order, are those of the new robot."""
-    if not isinstance(positions, Mapping):
-        raise InputError(
-            f"positions must be a dictionary of joints and where they stand, got {type(positions).__name__}"
-        )
+    of_kind(positions, Mapping, "positions must be a dictionary of joints and where they stand, got")
     for name in positions:
         choose("joint", name, robot.joint_names)
     held = {name: number(f"the position of {name!r}", value) for name, value in positions.items()}

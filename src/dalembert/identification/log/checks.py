@@ -12,8 +12,8 @@ from dalembert.errors import InputError
 from dalembert.identification.log.columns import say_lock
 from dalembert.identification.log.families import WORDS, tokens
 from dalembert.identification.log.samples import Array, Integers, Table
+from dalembert.identification.log.settings import DEGREE
 from dalembert.identification.log.times import interpolate
-from dalembert.identification.log.units import DEGREE
 from dalembert.robot import Robot
 from dalembert.words import say
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dalembert.errors import InputError, choose, listed, unknown
 from dalembert.identification.log.families import TIMES, ColumnFamily, Joint, find_families, tokens
 from dalembert.identification.log.samples import Table
-from dalembert.identification.log.units import UNITS
+from dalembert.identification.log.settings import UNITS
 from dalembert.words import call, say
 
 Array = NDArray[np.float64]
@@ -29,6 +29,9 @@ EVEN = 0.5  # steps of a clock lie within this part of their median, nearly all 
 ALIKE = 0.9  # correlation of recorded rates with the differences of positions
 FACTORS = 1.5  # between the factors of the joints, by which rates are slopes
 SAMPLES = 20_000  # rows that are looked at
+# Words of columns that nobody expects to be used: the books of a simulation, counters and names of ROS.
+QUIET = {"energy", "power", "work", "loss", "seq", "frame", "name"}
+CALLED = {"t": "time", "q": "position", "qd": "rate", "tau": "torque"}
 
 
 def guess_columns(table: Table, n: int) -> tuple[dict[str, tuple[int, ...]], list[str]]:
@@ -109,11 +112,6 @@ def _roughness(x: Array) -> Array:
 def _range(columns: tuple[int, ...]) -> str:
     whole = len(columns) > 1 and columns == tuple(range(columns[0], columns[-1] + 1))
     return f"{columns[0]}-{columns[-1]}" if whole else ",".join(map(str, columns))
-
-
-# Words of columns that nobody expects to be used: the books of a simulation, counters and names of ROS.
-QUIET = {"energy", "power", "work", "loss", "seq", "frame", "name"}
-CALLED = {"t": "time", "q": "position", "qd": "rate", "tau": "torque"}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.identification.log import times
 from dalembert.identification.log.samples import Log
-from dalembert.identification.log.units import UNITS
+from dalembert.identification.log.settings import UNITS
 from dalembert.robot import Robot
 from dalembert.words import write_value
 

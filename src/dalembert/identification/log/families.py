@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from dalembert.errors import InputError
 from dalembert.identification.log.samples import Table
-from dalembert.identification.log.units import find_unit
+from dalembert.identification.log.settings import find_unit
 
 # Words that say what a column holds, in the order in which they are looked for: a "joint torque limit" is no torque, a
 # "joint velocity" no joint. The first two groups, and accelerations, are known lest they are mistaken for others.

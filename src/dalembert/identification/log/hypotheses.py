@@ -23,7 +23,7 @@ from dalembert.caching import cached_property
 from dalembert.identification.log import times
 from dalembert.identification.log.correction import Correction, Order
 from dalembert.identification.log.samples import Samples
-from dalembert.identification.log.units import DEGREE
+from dalembert.identification.log.settings import DEGREE
 from dalembert.identification.log.witnesses import G0, Hearing, Motion, Torques, mechanism
 from dalembert.robot import Robot
 

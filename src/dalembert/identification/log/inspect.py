@@ -19,7 +19,7 @@ from dalembert.identification.log.correction import Correction
 from dalembert.identification.log.hypotheses import BLOCKS, Court, Verdict, angle
 from dalembert.identification.log.prepare import preparation
 from dalembert.identification.log.samples import Log, Samples
-from dalembert.identification.log.units import DEGREE, UNITS
+from dalembert.identification.log.settings import DEGREE, UNITS
 from dalembert.robot import Robot
 from dalembert.words import say
 

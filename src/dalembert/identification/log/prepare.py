@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.arguments import count, number
+from dalembert.arguments import count, number, of_kind
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, choose
 from dalembert.identification.log import filters, times
@@ -325,10 +325,9 @@ def preparation(
 
 
 def _check(
-    log: object, cutoff: object, method: object, order: object, decimate: object, derivatives: object, period: object
+    log: Log, cutoff: object, method: object, order: object, decimate: object, derivatives: object, period: object
 ) -> None:
-    if not isinstance(log, Log):
-        raise InputError(f"prepare takes a Log, which read_log makes; got {type(log).__name__}")
+    of_kind(log, Log, "prepare takes a Log, which read_log makes; got")
     choose("method", method, ("butterworth", *METHODS, "fourier"))
     choose("choice of derivatives", derivatives, DERIVATIVES)
     if derivatives == "velocity" and log.qd is None:

@@ -20,9 +20,8 @@ from dalembert.identification.log.columns import find_columns, guess_columns
 from dalembert.identification.log.families import ColumnFamily, find_families, tokens
 from dalembert.identification.log.formats import gather, read_table
 from dalembert.identification.log.samples import Log, Table
-from dalembert.identification.log.settings import LogSettings, LogWords
+from dalembert.identification.log.settings import LogSettings, LogWords, read_drives, time_unit
 from dalembert.identification.log.stale import find_stale
-from dalembert.identification.log.units import read_drives, time_unit
 from dalembert.robot import Robot
 from dalembert.words import call, say
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.arguments import plain_array
+from dalembert.arguments import of_kind, plain_array
 from dalembert.display import Displayed
 from dalembert.errors import InputError
 
@@ -142,8 +142,7 @@ def list_runs(data: Samples | Sequence[Samples], n: int, what: str = "samples") 
     """One run or several as a tuple, each with n joints, whole and finite."""
     runs = tuple(data) if isinstance(data, (list, tuple)) else (data,)
     for run in runs:
-        if not isinstance(run, Samples):
-            raise InputError(f"{what} must be Samples or a list of them (see `prepare`), got {type(run).__name__}")
+        of_kind(run, Samples, f"{what} must be Samples or a list of them (see `prepare`), got")
         for name in ("q", "qd", "qdd", "tau", "direction"):
             values = getattr(run, name)
             if values.shape != (len(run.t), n):

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import array, number
 from dalembert.errors import InputError
 from dalembert.identification.log.samples import Integers, Log, Table
+from dalembert.identification.log.settings import UNITS
 from dalembert.identification.log.stale import Mask, Stale
-from dalembert.identification.log.units import UNITS
 from dalembert.words import call, say
 
 Array = NDArray[np.float64]

@@ -25,8 +25,7 @@ from dalembert.findings import SEVERITIES, Finding, Report, sort_findings, write
 from dalembert.loading import SUFFIXES, describe
 from dalembert.robot import Robot
 from dalembert.trust.doctor import joints, masses, shapes, structure  # noqa: F401 - they fill the table
-from dalembert.trust.doctor.document import RULES, Document, apply_rule, read_document, walk
-from dalembert.trust.doctor.repair import Change, edit_text
+from dalembert.trust.doctor.document import RULES, Change, Document, apply_rule, edit_text, read_document, walk
 
 TOOL = "dalembert check"
 ROUNDS = 8  # of repairs; one may uncover the next

@@ -63,7 +63,7 @@ def safety_controllers(document: Document) -> Iterator[tuple[JointPart, Element]
 def _ends(joint: JointPart) -> Ends | None:
     """The position limits, 0 where not written; None where there are none, or one cannot be read."""
     e = joint.element("limit")
-    if e is None or joint.kind not in ("revolute", "prismatic") or joint.unlimited & {"all", "lower", "upper"}:
+    if e is None or not (joint.slides or joint.hinged) or joint.unlimited & {"all", "lower", "upper"}:
         return None
     if any(name in e.attributes and name not in joint.limit for name in ("lower", "upper")):
         return None
@@ -76,7 +76,7 @@ def _written_ends(joint: JointPart) -> list[float]:
 
 def in_another_unit(joint: JointPart) -> bool:
     """Whether position limits look like degrees, or like millimeters."""
-    least, most = (MILLIMETERS, 1e6) if joint.kind == "prismatic" else (DEGREES, 1e5)
+    least, most = (MILLIMETERS, 1e6) if joint.slides else (DEGREES, 1e5)
     return any(least < abs(x) < most for x in _written_ends(joint))
 
 
@@ -115,7 +115,7 @@ def default_axis(document: Document, joint: JointPart) -> Iterator[Found]:
 
     The standard's default is x, which is rarely the axis that was meant."""
     if joint.element("axis") is None:
-        way = "slides along" if joint.kind == "prismatic" else "turns about"
+        way = "slides along" if joint.slides else "turns about"
         yield Found(joint.at, joint.who, f"{joint.who} has no <axis> and {way} x", "write the axis")
 
 
@@ -159,7 +159,7 @@ def locked(document: Document, joint: JointPart, at: Element, ends: Ends) -> Ite
     What is not written is 0, so forgetting both limits locks the joint."""
     if joint.element("mimic") is None and ends[0] == ends[1]:
         message = f"{joint.who} has equal limits, {ends[0]:g}, and cannot move within them"
-        otherwise = "" if joint.kind == "prismatic" else "continuous or "
+        otherwise = "" if joint.slides else "continuous or "
         yield Found(at, joint.who, message, f"give limits, or make it {otherwise}fixed")
 
 
@@ -168,9 +168,9 @@ def no_limit(document: Document, joint: JointPart) -> Iterator[Found]:
     """No limits.
 
     The standard wants them for revolute and prismatic joints: urdfdom refuses the file, others take 0 or infinity."""
-    if joint.kind != "continuous" and joint.element("limit") is None and "all" not in joint.unlimited:
+    if not joint.endless and joint.element("limit") is None and "all" not in joint.unlimited:
         message = f"{joint.who} is {joint.kind} and has no <limit>"
-        otherwise = "" if joint.kind == "prismatic" else ", or make it continuous"
+        otherwise = "" if joint.slides else ", or make it continuous"
         yield Found(joint.at, joint.who, message, f"add <limit lower upper effort velocity>{otherwise}")
 
 
@@ -180,7 +180,7 @@ def half_limited(document: Document, joint: JointPart, at: Element, ends: Ends) 
 
     What is not written is 0, so that the joint moves to one side only."""
     missing = [name for name in ("lower", "upper") if name not in at.attributes]
-    if joint.kind == "revolute" and ends[0] < ends[1] and missing:
+    if joint.hinged and ends[0] < ends[1] and missing:
         message = f"{joint.who} has no {missing[0]} limit, and so goes from {ends[0]:g} to {ends[1]:g}"
         yield Found(at, joint.who, message, f'write {missing[0]}, be it {missing[0]}="0"')
 
@@ -190,7 +190,7 @@ def degrees(document: Document, joint: JointPart, at: Element) -> Iterator[Found
     """Limits that look like degrees.
 
     Angles are radians: the joint would turn freely, and planners would use it."""
-    if joint.kind == "revolute" and in_another_unit(joint):
+    if joint.hinged and in_another_unit(joint):
         ends = _written_ends(joint)
         radians = " … ".join(f"{math.radians(x):.6g}" for x in ends)
         message = f"{joint.who} has position limits {' … '.join(f'{x:g}' for x in ends)} rad"
@@ -203,7 +203,7 @@ def continuous_limits(document: Document, joint: JointPart, at: Element) -> Iter
 
     A continuous joint has none; readers ignore them, so they do not protect anything."""
     written = [name for name in ("lower", "upper") if name in at.attributes]
-    if joint.kind == "continuous" and written:
+    if joint.endless and written:
         ends = " and ".join(f"{name}={at.attributes[name]!r}" for name in written)
         message, edits = f"{joint.who} is continuous and has {ends}", document.set(at, **dict.fromkeys(written))
         yield Found(at, joint.who, message, "remove them, or make the joint revolute", edits)
@@ -251,7 +251,7 @@ def huge_limit(document: Document, joint: JointPart, at: Element) -> Iterator[Fo
     for name, bound, units in (("effort", STRONG, ("N m", "N")), ("velocity", FAST, ("rad/s", "m/s"))):
         value = joint.limit.get(name, 0.0)
         if value > bound:
-            message = f"the {name} limit of {joint.who} is {value:g} {units[joint.kind == 'prismatic']}"
+            message = f"the {name} limit of {joint.who} is {value:g} {units[joint.slides]}"
             yield Found(at, joint.who, message, "write what the drive can do, or leave it out")
 
 
@@ -261,7 +261,7 @@ def degrees_per_second(document: Document, joint: JointPart, at: Element) -> Ite
 
     It is in rad/s: planners would drive the joint some fifty times too fast."""
     value = joint.limit.get("velocity", 0.0)
-    if joint.kind == "revolute" and QUICK < value <= FAST and (mass := _carried(document, joint)) > LIGHT:
+    if joint.hinged and QUICK < value <= FAST and (mass := _carried(document, joint)) > LIGHT:
         turns = value / (2 * math.pi)
         message = f"{joint.who} may turn {mass:.3g} kg at {value:g} rad/s, {turns:.3g} turns a second"
         yield Found(at, joint.who, message, f"if this is in degrees, write {math.radians(value):.6g}")
@@ -297,7 +297,7 @@ def millimeters(document: Document, joint: JointPart, at: Element) -> Iterator[F
     """A slide that looks like millimeters.
 
     Lengths are meters: the slide would be longer than any building."""
-    if joint.kind == "prismatic" and in_another_unit(joint):
+    if joint.slides and in_another_unit(joint):
         message = f"{joint.who} slides {' … '.join(f'{x:g}' for x in _written_ends(joint))} m"
         yield Found(at, joint.who, message, "if these are millimeters, divide by 1000")
 
@@ -368,7 +368,7 @@ def soft_limits(document: Document, joint: JointPart, at: Element) -> Iterator[F
     The safety controller acts only after the stop was hit."""
     for soft, hard, sign in zip(SOFT, ("lower", "upper"), (1, -1), strict=True):
         value = _float(at, soft, "")
-        if joint.kind != "continuous" and hard in joint.limit and sign * (value - joint.limit[hard]) < -1e-9:
+        if not joint.endless and hard in joint.limit and sign * (value - joint.limit[hard]) < -1e-9:
             message = f"{soft} of {joint.who} is {value:g}, beyond its {hard} limit {joint.limit[hard]:g}"
             yield Found(at, joint.who, message, "keep soft limits inside the hard ones")
 
@@ -433,7 +433,7 @@ def _ratio(mimic: Element) -> tuple[float, float] | None:
 
 def _own_range(joint: JointPart) -> Ends | None:
     """The limits that a joint has itself; None where they cannot be read, contradict each other, or are missing."""
-    if joint.kind == "continuous" or "all" in joint.unlimited:
+    if joint.endless or "all" in joint.unlimited:
         return (-math.inf, math.inf)
     ends = _ends(joint)
     return None if ends is None or ends[0] > ends[1] else ends

@@ -32,6 +32,10 @@ DEEP = 1e-3  # [m]
 GRID = 9  # points along each side of a shape
 MOST = 200  # shapes: more are not compared
 TOLD = 5  # overlaps
+TINY, HUGE = 1e-5, 100.0  # m
+FAR = 5.0  # of a link's size, from which on its frame is far from it
+FAR_AT_LEAST = 0.5  # m
+Missing = dict[str, dict[str, tuple[ShapePart, LinkPart, str]]]  # mesh files that are not there, by their folder
 
 
 @rule("D417", "note")
@@ -87,12 +91,6 @@ def _solid(link: Pose, shape: Shape) -> tuple[Array, Array, str, list[float], tu
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 3)
     depth = -np.asarray(SOLIDS[kind](row, tuple(grid.T))[0])
     return grid[depth > DEEP] @ R.T + p, depth[depth > DEEP], kind, row, (R, p)
-
-
-TINY, HUGE = 1e-5, 100.0  # m
-FAR = 5.0  # of a link's size, from which on its frame is far from it
-FAR_AT_LEAST = 0.5  # m
-Missing = dict[str, dict[str, tuple[ShapePart, LinkPart, str]]]  # mesh files that are not there, by their folder
 
 
 def measure(document: Document) -> None:

@@ -19,7 +19,7 @@ from dalembert.display import align
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError, choose
 from dalembert.robot import Robot
-from dalembert.trust.properties import choices
+from dalembert.trust.properties import identities
 from dalembert.trust.properties.identities import Identities, Square
 from dalembert.trust.properties.mechanism import (
     Trial,
@@ -91,7 +91,7 @@ def skew_symmetry(trial: Trial, choice: str = "christoffel") -> Verdict:
     C = _choose(trial, choice)
     S = trial.M_dot - 2 * C
     numbers = {"largest entry of Ṁ − 2C": largest(S), "largest entry of S + Sᵀ": largest(S + transpose(S))}
-    note = f"C: {choices.FORMULAS[choice]}" if trial.mechanism.robot is not None else ""
+    note = f"C: {identities.FORMULAS[choice]}" if trial.mechanism.robot is not None else ""
     return trial.judge(skew_violation(trial, C), lambda p: _proves(p, choice, p.skew), numbers, note=note)
 
 
@@ -200,7 +200,7 @@ def coriolis_choices(system: object, **options: Unpack[TrialOptions]) -> Choices
     trial = trial_of(system, **options)
     standard = np.einsum("bijk,bi->bkj", trial.Gamma, trial.qd)
     rows = [_judge_choice(trial, name, C, standard) for name, C in matrices(trial).items()]
-    return Choices(trial.mechanism.name, tuple(rows), *choices.freedoms(trial.n))
+    return Choices(trial.mechanism.name, tuple(rows), *identities.freedoms(trial.n))
 
 
 def _judge_choice(trial: Trial, name: str, C: Array, standard: Array) -> Choice:
@@ -216,47 +216,47 @@ def _judge_choice(trial: Trial, name: str, C: Array, standard: Array) -> Choice:
     exact = p.choice(name) if p is not None and name != GIVEN else None
     if p is not None and exact is not None:
         same, idle, skew = p.same_torque(exact), p.workless(exact), p.skew(exact)
-    formula = choices.FORMULAS.get(name, "the mechanism's own")
+    formula = identities.FORMULAS.get(name, "the mechanism's own")
     return Choice(name, formula, same, idle, skew, plain, exact is not None, violations)
 
 
 def matrices(trial: Trial) -> dict[str, Array]:
     """Every choice at the states of a trial, (N, n, n) each."""
     robot = trial.mechanism.robot
-    names = [name for name in choices.FORMULAS if robot is not None or name not in ("christoffel", "bodywise")]
+    names = [name for name in identities.FORMULAS if robot is not None or name not in ("christoffel", "bodywise")]
     found = {} if robot is not None else {GIVEN: trial.C}
     return found | {name: _choose(trial, name) for name in names}
 
 
 def _choose(trial: Trial, name: str) -> Array:
     """A choice of C at the states of a trial, (N, n, n)."""
-    choose("choice of C", name, choices.FORMULAS)
+    choose("choice of C", name, identities.FORMULAS)
     robot, v = trial.mechanism.robot, list(trial.qd.T)
     if name == "christoffel":
         return trial.C  # the mechanism's own
-    if name in choices.FROM_PARTIALS:
-        return _stack(choices.FROM_PARTIALS[name](np.moveaxis(trial.dM, (3, 1, 2, 0), (0, 1, 2, 3)), v))
+    if name in identities.FROM_PARTIALS:
+        return _stack(identities.FROM_PARTIALS[name](np.moveaxis(trial.dM, (3, 1, 2, 0), (0, 1, 2, 3)), v))
     if name == "half-slope":  # of a quadratic: a central difference is exact, whatever its step
         m = trial.mechanism
         return np.stack([(m.c(trial.q, trial.qd + e) - m.c(trial.q, trial.qd - e)) / 4 for e in np.eye(trial.n)], -1)
-    if name in choices.FROM_SYMBOLS:
-        return _stack(choices.FROM_SYMBOLS[name](np.moveaxis(trial.Gamma, 0, -1), v))
+    if name in identities.FROM_SYMBOLS:
+        return _stack(identities.FROM_SYMBOLS[name](np.moveaxis(trial.Gamma, 0, -1), v))
     if name == "rank-one":
         moving = np.where(np.abs(trial.qd).max(1, keepdims=True) > 0, trial.qd, 1.0)
-        return _stack(choices.rank_one(list(trial.c.T), list(moving.T)))
+        return _stack(identities.rank_one(list(trial.c.T), list(moving.T)))
     if robot is None:
         raise InputError(f"the choice {name!r} needs the bodies of a Robot; {trial.mechanism.name!r} has none")
     return np.asarray(_bodywise(robot)(trial.q, trial.qd))
 
 
-def _stack(C: choices.Square) -> Array:
+def _stack(C: identities.Rows) -> Array:
     """(N,) entries → (N, n, n)."""
     return np.moveaxis(np.array([[np.asarray(x, float) for x in np.broadcast_arrays(*row)] for row in C]), -1, 0)
 
 
 def _bodywise(robot: Robot) -> Kernel:
     """The kernel of C body by body, made once."""
-    shape, function = (robot.n,), partial(choices.bodywise, robot.model)
+    shape, function = (robot.n,), partial(identities.bodywise, robot.model)
     return robot.once(
         "C body by body",
         lambda: compile_function(function, [shape] * 2, [shape * 2], "bodywise", arguments=("q", "qd")),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, number
+from dalembert.arguments import array, number, of_kind
 from dalembert.draw.pyplot import QUIET, pyplot, styled
 from dalembert.errors import InputError
 from dalembert.flows.books import spring_energy
@@ -122,8 +122,7 @@ def energy_books(
     torques are those of inverse dynamics; with `friction` those of a Robot's friction and springs too."""
     m = mechanism_of(system)
     if run is not None:
-        if not isinstance(run, Run):
-            raise InputError(f"run must be what dalembert.simulate gives, got {type(run).__name__}")
+        of_kind(run, Run, "run must be what dalembert.simulate gives, got")
         if "work" not in run.columns or not run.groups["energies"]:
             raise InputError(f"the run of {run.name!r} keeps no energy books: simulate the Robot itself")
         if run.q.shape[1] != m.n:

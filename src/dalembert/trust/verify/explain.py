@@ -17,8 +17,7 @@ import numpy as np
 
 from dalembert.trust.properties.mechanism import form, times
 from dalembert.trust.verify import diagnose
-from dalembert.trust.verify.certificate import Difference
-from dalembert.trust.verify.comparison import AGAIN, VerifyRun, difference_of, first_difference, values_of
+from dalembert.trust.verify.certificate import AGAIN, Difference, VerifyRun, difference_of, first_difference, values_of
 from dalembert.trust.verify.diagnose import MARGIN, Explanation, take_first
 from dalembert.trust.verify.four_by_four import FourByFour
 from dalembert.trust.verify.linkage import Array, Linkage, reorder

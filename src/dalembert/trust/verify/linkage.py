@@ -40,7 +40,7 @@ FEW = 8  # states for what costs much more than the rest: derivatives, symbols, 
 
 
 @dataclass(frozen=True)
-class Part:
+class Limb:
     """One link, its inertial as written (inertia about the center of mass, in axes turned by `inertial_rpy`), and the
     joint that holds it. `frame` says whether the link's frame is the one that others call by its name."""
 
@@ -78,7 +78,7 @@ class Part:
 class Linkage:
     """Parts in an order in which parents come first, gravity in the root's frame; the DH table it came from, if any."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Limb, ...]
     gravity: Three = (0.0, 0.0, -9.81)
     coriolis: float = 2.0  # the factor of 2 ω × v of sliding joints: a fault may have another
     table: WrittenTable | None = None
@@ -93,7 +93,7 @@ class Linkage:
         """The independent joints, in the order of the tree."""
         return tuple(p.joint for p in self.parts if p.kind != "fixed" and p.follows is None)
 
-    def follow(self, part: Part) -> tuple[str, float, float]:
+    def follow(self, part: Limb) -> tuple[str, float, float]:
         """(coordinate, multiplier, offset) of a joint's position, through a chain of mimics if need be."""
         by_name = {p.joint: p for p in self.parts if p.joint}
         multiplier, offset, master = 1.0, 0.0, part
@@ -129,19 +129,19 @@ class Linkage:
                     rows[master][:2] = low, high
         return np.array([rows[name] for name in self.coordinates]).reshape(-1, 4)
 
-    def with_parts(self, changed: Mapping[int, Part]) -> Linkage:
+    def with_parts(self, changed: Mapping[int, Limb]) -> Linkage:
         return replace(self, parts=tuple(changed.get(i, p) for i, p in enumerate(self.parts)))
 
 
 def order_parts(
-    parts: Sequence[Part], parents: Mapping[str, str], gravity: Three, table: WrittenTable | None = None
+    parts: Sequence[Limb], parents: Mapping[str, str], gravity: Three, table: WrittenTable | None = None
 ) -> Linkage:
     """A linkage of parts in any order, `parents` naming each link's parent: depth first, children in file order, so
     that the coordinates come in the order that Dalembert's model has them in."""
-    children: dict[str | None, list[Part]] = {}
+    children: dict[str | None, list[Limb]] = {}
     for part in parts:
         children.setdefault(parents.get(part.link), []).append(part)
-    ordered: list[Part] = []
+    ordered: list[Limb] = []
     index: dict[str, int] = {}
     stack = list(reversed(children.get(None, [])))
     while stack:
@@ -158,7 +158,7 @@ def linkage_of(description: Description) -> Linkage:
     order = {child: k for k, child in enumerate(joint_of)}
     parts, parents = [], {}
     for link in sorted(description.links, key=lambda link: order.get(link.name, -1)):  # as a tree is walked
-        part = Part(link.name, **inertial_fields(link.inertial))
+        part = Limb(link.name, **inertial_fields(link.inertial))
         joint = joint_of.get(link.name)
         if joint is not None:
             parents[link.name] = joint.parent
@@ -239,7 +239,7 @@ def multiply_poses(poses: tuple[tuple[Three, Three], ...]) -> Array:
     return T
 
 
-def heavier(part: Part, mass: float = 1.0, inertia: float = 1.0) -> Part:
+def heavier(part: Limb, mass: float = 1.0, inertia: float = 1.0) -> Limb:
     """The part with its mass and its inertia multiplied."""
     xx, xy, xz, yy, yz, zz = (inertia * x for x in part.inertia)
     return replace(part, mass=mass * part.mass, inertia=(xx, xy, xz, yy, yz, zz))
@@ -251,7 +251,7 @@ def tensor(six: Six) -> Array:
 
 
 @lru_cache(maxsize=4096)
-def second_moments(part: Part) -> Array:
+def second_moments(part: Limb) -> Array:
     """J = ∫ r rᵀ dm over the link with r = (x, y, z, 1) in its frame, 4×4: its kinetic energy is ½ tr(Ṫ J Ṫᵀ). Not to
     be written to: it is kept."""
     R, m, c = rotation(part.inertial_rpy), part.mass, np.array(part.com)

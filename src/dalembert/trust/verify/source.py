@@ -35,7 +35,7 @@ from dalembert.loading import describe
 from dalembert.robot import Robot
 from dalembert.spatial.rotation import basis
 from dalembert.trust.verify import reread
-from dalembert.trust.verify.linkage import UNITS, ZERO, Array, Linkage, Part, States, Three, order_parts, three, turn
+from dalembert.trust.verify.linkage import UNITS, ZERO, Array, Limb, Linkage, States, Three, order_parts, three, turn
 from dalembert.trust.verify.members import Values, choose_frames
 
 X, Y, Z = UNITS
@@ -43,6 +43,7 @@ TURNS = (("yaw", "revolute", Z), ("pitch", "revolute", Y), ("roll", "revolute", 
 SLIDES = (("x", "prismatic", X), ("y", "prismatic", Y), ("z", "prismatic", Z))
 Step = tuple[str, str, Three]  # the end of its name, its kind and its axis
 STEP = 1e-30  # of the complex step
+Model = str | os.PathLike[str] | Robot | Description | DHTable
 
 
 def steps(kind: str, axis: Three) -> tuple[Step, ...]:
@@ -80,7 +81,7 @@ def without_drives(d: Description) -> Description:
 
 def unfold_linkage(m: Linkage) -> Linkage:
     """The same of a file that was read again."""
-    parts, parents = list[Part](), dict[str, str]()
+    parts, parents = list[Limb](), dict[str, str]()
     for part in m.parts:
         parent = m.parts[part.parent].link if part.parent >= 0 else None
         for child in _row(part) if part.kind in ("floating", "spherical", "planar") else (part,):
@@ -91,14 +92,14 @@ def unfold_linkage(m: Linkage) -> Linkage:
     return order_parts(parts, parents, m.gravity)
 
 
-def _row(part: Part) -> Iterator[Part]:
+def _row(part: Limb) -> Iterator[Limb]:
     row, before = steps(part.kind, part.axis), part.before
     for k, (word, kind, axis) in enumerate(row):
         name = f"{part.joint}_{word}"
         last = k == len(row) - 1
         moved = {"joint": name, "kind": kind, "before": before, "axis": axis}
         inertia = {field: getattr(part, field) for field in ("mass", "com", "inertia", "inertial_rpy")} if last else {}
-        yield Part(part.link if last else name, **moved, **inertia)  # type: ignore[arg-type]
+        yield Limb(part.link if last else name, **moved, **inertia)  # type: ignore[arg-type]
         before = ((ZERO, ZERO),)
 
 
@@ -175,9 +176,6 @@ class Reading(TypedDict, total=False):
     package_dirs: Sequence[str | os.PathLike[str]]
     strict: bool
     allow: Collection[str]
-
-
-Model = str | os.PathLike[str] | Robot | Description | DHTable
 
 
 def source_of(what: Model, tip: str | None = None, **reading: Unpack[Reading]) -> Source:
