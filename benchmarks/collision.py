@@ -2,10 +2,12 @@
 
     python benchmarks/collision.py [states per robot] [robot …]
     python benchmarks/collision.py excite [states per robot] [robot …]      default excitations, looked at by coal
-    python benchmarks/collision.py edges [edges] [robot …]                  certified against dense and sampled checks
+    python benchmarks/collision.py edges RESOURCES [edges]                  certified against dense and sampled checks
+    python benchmarks/collision.py ik [poses] [robot …]                     inverse kinematics among ten obstacles
 
-For every robot random states and a random world of one box, sphere, capsule and cylinder. Printed: the largest excess
-(must not be positive), the largest shortfall beyond what is stated, and the speed of both.
+RESOURCES is the folder that `planning.py` names. For every robot random states, and for every 2,000 of them a random
+world of boxes, spheres, capsules and cylinders. Printed: the largest excess (must not be positive), the largest
+shortfall beyond what is stated, the largest error of gradients, and the speed of both.
 """
 
 from __future__ import annotations
@@ -13,12 +15,13 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 import dalembert as dl
-from dalembert.algorithms.kinematics import world_poses
 from dalembert.collision.enclose import shapes_of
 from dalembert.describe import mesh
 from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Sphere
@@ -76,21 +79,6 @@ def bvh(x, faces):
     return solid
 
 
-def transform(T):
-    import coal
-
-    return coal.Transform3s(np.ascontiguousarray(T[:3, :3]), np.ascontiguousarray(T[:3, 3]))
-
-
-def distance(a, Ta, b, Tb):
-    import coal
-
-    result = coal.DistanceResult()
-    request = coal.DistanceRequest()
-    request.gjk_tolerance = 1e-9
-    return coal.distance(a, transform(Ta), b, transform(Tb), request, result)
-
-
 def random_world(rng, size):
     """The same obstacles for both."""
     import coal
@@ -111,43 +99,137 @@ def random_world(rng, size):
     return world, solids
 
 
-def truth(robot, shapes, q, pairs, solids):
-    """(least between links of the pairs, least to the obstacles) by coal."""
-    T = {k: np.array(t.matrix(), float) for k, t in world_poses(robot.model, q.tolist()).items()} | {-1: np.eye(4)}
-    placed = [(link, body, T[body] @ local, solid) for link, body, local, solid in shapes]
-    own = met = np.inf
-    for i, (a, _, Ta, sa) in enumerate(placed):
-        for b, _, Tb, sb in placed[i + 1 :]:
-            if frozenset((a, b)) in pairs:
-                own = min(own, distance(sa, Ta, sb, Tb))
-    for _, body, Ta, sa in placed:
-        if body >= 0:
-            met = min([met, *(distance(sa, Ta, sb, Tb) for sb, Tb in solids)])
-    return own, met
+class Truth:
+    """Least distances of a robot's shapes by coal: pairs of links, and links and obstacles. Of each state the pairs are
+    looked at in the order of the distances of balls around them, until no other can be nearer. coal has meshes as
+    surfaces: what lies inside one, by its winding number, touches it."""
+
+    def __init__(self, robot, pairs):
+        self.frames, self.shapes = robot.collision().frames, coal_shapes(robot)
+        self.mine = [(i, j) for i, j in combinations(range(len(self.shapes)), 2) if self._names(i, j) in pairs]
+        self.moving = [i for i, (_, body, _, _) in enumerate(self.shapes) if body >= 0]
+
+    def _names(self, i, j):
+        return frozenset((self.shapes[i][0], self.shapes[j][0]))
+
+    def __call__(self, q, solids):
+        """(B, 2): least between links, least to the obstacles."""
+        T = np.asarray(self.frames(q))
+        placed = []
+        for _, body, local, solid in self.shapes:
+            R, p = T[:, body, :9].reshape(-1, 3, 3), T[:, body, 9:]
+            placed.append((solid, R @ local[:3, :3], R @ local[:3, 3] + p))
+        count = len(placed)
+        still = [(solid, np.tile(t[:3, :3], (len(q), 1, 1)), np.tile(t[:3, 3], (len(q), 1))) for solid, t in solids]
+        met = [(i, count + k) for i in self.moving for k in range(len(still))]
+        every = placed + still
+        return np.stack([self._least(len(q), every, some) for some in (self.mine, met)], -1)
+
+    def _least(self, states, placed, pairs):
+        import coal
+
+        found = np.full(states, np.inf)
+        if not pairs:
+            return found
+        balls = [_ball(solid) for solid, _, _ in placed]
+        center = np.stack([p + R @ ball[0] for (_, R, p), ball in zip(placed, balls, strict=True)], 1)
+        radius, (a, b) = np.array([ball[1] for ball in balls]), np.array(pairs).T
+        least = np.linalg.norm(center[:, a] - center[:, b], axis=-1) - radius[a] - radius[b]
+        order = least.argsort(axis=1)
+        request = coal.DistanceRequest()
+        request.gjk_tolerance = 1e-9
+        tools = [coal.ComputeDistance(placed[i][0], placed[j][0]) for i, j in pairs]
+        for k in range(states):
+            best, spots = np.inf, {}
+            for n in order[k]:
+                if least[k, n] >= best or best <= 0:
+                    break
+                i, j = pairs[n]
+                for one in (i, j):
+                    if one not in spots:
+                        spots[one] = coal.Transform3s(placed[one][1][k], placed[one][2][k])
+                result = coal.DistanceResult()
+                result.min_distance = min(best, 1e300)  # of meshes, what is farther is not looked at
+                best = min(best, tools[n](spots[i], spots[j], request, result))
+                if best > 0 and (_within(placed[i], placed[j], k) or _within(placed[j], placed[i], k)):
+                    best = 0.0
+            found[k] = best
+        return found
 
 
-def compare(robot, states, seed=0):
-    """(largest excess, largest shortfall beyond the stated overestimate, seconds of ours, of coal's)."""
+@cache
+def _ball(solid):
+    solid.computeLocalAABB()
+    return np.array(solid.aabb_center), float(solid.aabb_radius)
+
+
+@cache
+def _triangles(solid):
+    """Corners (k, 3, 3) of a mesh; None of other solids. And a point of the solid."""
+    import coal
+
+    if not isinstance(solid, coal.BVHModelBase):
+        return None, np.zeros(3)
+    x = np.array(solid.vertices())
+    faces = [solid.tri_indices(k) for k in range(solid.num_tris)]
+    corners = x[np.array([[f[0], f[1], f[2]] for f in faces])]
+    return corners, corners[0, 0]
+
+
+def _within(outer, inner, k):
+    """Whether a point of the inner solid lies inside the outer one, a mesh: by solid angles (Van Oosterom 1983)."""
+    corners, _ = _triangles(outer[0])
+    if corners is None:
+        return False
+    x = outer[1][k].T @ (inner[1][k] @ _triangles(inner[0])[1] + inner[2][k] - outer[2][k])
+    box = outer[0].aabb_local
+    if not ((x > box.min_).all() and (x < box.max_).all()):
+        return False
+    a, b, c = np.moveaxis(corners - x, 1, 0)
+    la, lb, lc = (np.linalg.norm(y, axis=1) for y in (a, b, c))
+    up = (a * np.cross(b, c)).sum(axis=1)
+    down = la * lb * lc + (a * b).sum(axis=1) * lc + (b * c).sum(axis=1) * la + (c * a).sum(axis=1) * lb
+    return abs(np.arctan2(up, down).sum()) > np.pi  # half of 2π: solid angles are twice these
+
+
+def compare(robot, states, seed=0, most=2000):
+    """(largest excess, largest shortfall beyond the stated overestimate, seconds of ours, of coal's, spheres, largest
+    error of gradients where no other pair is as near); another world for every `most` states."""
     c = robot.collision()
     link = c.spheres.coarse.link
-    pairs = {frozenset((link[a], link[b])) for a, b in c.spheres.pairs}
-    rng = np.random.default_rng(seed)
-    size = float(np.abs(robot.fk(robot.random_configuration(50, seed=0), robot.frames[-1])[:, :3, 3]).max()) + 0.1
-    world, solids = random_world(rng, size)
-    q = robot.random_configuration(states, seed=seed)
-    shapes = coal_shapes(robot)
-    t0 = time.perf_counter()
-    found = c.distances(q, world)
-    t1 = time.perf_counter()
-    exact = np.array([truth(robot, shapes, x, pairs, solids) for x in q])
-    t2 = time.perf_counter()
-    ours = np.stack((found.own, found.met), -1)
-    assert (np.isfinite(ours) == np.isfinite(exact)).all()
-    apart = (exact > 0) & np.isfinite(exact)
-    stated = np.broadcast_to(np.array([2.0, 1.0]) * c.spheres.overestimate, exact.shape)
-    excess = max((ours[apart] - exact[apart]).max(initial=-np.inf), ours[exact <= 0].max(initial=-np.inf))
-    short = (exact[apart] - stated[apart] - ours[apart]).max(initial=-np.inf)
-    return excess, short, t1 - t0, t2 - t1, c
+    truth = Truth(robot, {frozenset((link[a], link[b])) for a, b in c.spheres.pairs})
+    size = float(np.abs(np.asarray(c.frames(robot.random_configuration(50, seed=0)))[..., 9:]).max()) + 0.1
+    excess = short = off = -np.inf
+    ours_time = coals_time = 0.0
+    for k, first in enumerate(range(0, states, most)):
+        world, solids = random_world(np.random.default_rng([seed, k]), size)
+        q = robot.random_configuration(min(most, states - first), seed=[seed, k])
+        t0 = time.process_time()
+        found = c.distances(q, world)
+        t1 = time.process_time()
+        exact = truth(q, solids)
+        coals_time += time.process_time() - t1
+        ours_time += t1 - t0
+        ours = np.stack((found.own, found.met), -1)
+        assert (np.isfinite(ours) == np.isfinite(exact)).all()
+        apart = (exact > 0) & np.isfinite(exact)
+        stated = np.broadcast_to(np.array([2.0, 1.0]) * c.spheres.overestimate, exact.shape)
+        away = (ours[apart] - exact[apart]).max(initial=-np.inf)
+        excess = max(excess, away, ours[exact <= 0].max(initial=-np.inf))
+        short = max(short, (exact[apart] - stated[apart] - ours[apart]).max(initial=-np.inf))
+        off = max(off, slope_error(c, q[:: max(1, len(q) // 100)], world))
+    return excess, short, ours_time, coals_time, c, off
+
+
+def slope_error(c, q, world, h=1e-6):
+    """How far gradients are from differences, at most, where these agree on both sides of a state: elsewhere another
+    pair becomes the nearest."""
+    d, g = c.gradient(q, world)
+    steps = h * np.eye(q.shape[1])
+    ahead, back = (np.stack([c.clearance(q + s * e, world) for e in steps], -1) for s in (1, -1))
+    left, right = (d[:, None] - back) / h, (ahead - d[:, None]) / h
+    smooth = np.isfinite(d)[:, None] & (np.abs(left - right) < 1e-4)
+    return float(np.abs(0.5 * (left + right) - g)[smooth].max(initial=0.0))
 
 
 def check_excitation(robot, states):
@@ -167,46 +249,130 @@ def check_excitation(robot, states):
     q = e.motion(np.linspace(0, e.period, states))[0]
     T = np.eye(4)
     T[2, 3] = -5.0
-    shapes = coal_shapes(robot)
-    own = min(truth(robot, shapes, x, pairs, [])[0] for x in q)
-    high = [s for s in shapes if s[0] not in {name.strip() for name in low}]
-    met = min(truth(robot, high, x, set(), [(coal.Box(100, 100, 10.0), T)])[1] for x in q)
+    truth = Truth(robot, pairs)
+    truth.moving = [i for i in truth.moving if truth.shapes[i][0] not in {name.strip() for name in low}]
+    own, met = truth(q, [(coal.Box(100, 100, 10.0), T)]).min(axis=0)
     return own, met, e
 
 
-def check_edges(robot, edges):
-    """Certified edges against a check a hundred times denser, and their cost against the sampled one."""
+RESOLUTION = 32  # states per radian of the sampled check, as planners have it
+STEP = 1.0  # [rad] the longest edge that a planner's tree draws
+
+
+def drawn_edges(robot, world, count, rng):
+    """Edges as a planner's trees have them: from states that are clear toward random ones, no longer than STEP, the
+    sampled check finding nothing on them; None if no state is clear."""
+    c = robot.collision()
+    q = robot.random_configuration(max(400, 20 * count), seed=rng)
+    q = q[c.distances(q.astype(np.float32), world, 0.0).least > 0][: 3 * count]
+    if not len(q):
+        return None
+    way = robot.random_configuration(len(q), seed=rng) - q
+    way *= np.minimum(1.0, STEP / np.linalg.norm(way, axis=1, keepdims=True))
+    free = sampled_check(c, q, q + way, world)
+    return q[free][:count], (q + way)[free][:count]
+
+
+def sampled_check(c, a, b, world, times=1, dtype=np.float32):
+    """Whether no state along each edge touches anything: RESOLUTION · times states per radian."""
+    count = int(np.ceil(np.linalg.norm(b - a, axis=1).max() * RESOLUTION * times)) + 1
+    t, free = np.linspace(0, 1, count)[:, None], []
+    few = max(1, 200_000 // count)
+    for k in range(0, len(a), few):
+        x = a[k : k + few, None] + t * (b - a)[k : k + few, None]
+        free.append((c.distances(x.astype(dtype), world, 0.0).least > 0).all(axis=1))
+    return np.concatenate(free)
+
+
+def check_edges(robot, resources, edges, closest=500):
+    """Certified edges on the Panda problems of MotionBenchMaker: against a check a hundred times denser, of the closest
+    calls against coal on the shapes, and their cost against the sampled check."""
+    import types
+
+    sys.modules.setdefault("vamp", types.ModuleType("vamp"))  # what reads the problems needs none
     from dalembert.collision.edges import certify_edge
+    from planning import euler, problems
 
     c, rng = robot.collision(), np.random.default_rng(0)
-    world, _ = random_world_without_coal(rng)
-    q0 = robot.random_configuration(edges, seed=1)
-    q1 = q0 + rng.normal(size=q0.shape) * 0.2
-    for single in (False, True):
-        certify_edge(c, q0[:1], q1[:1], world, float32=single)
+    every = problems(Path(resources), "panda", list(robot.joint_names))
+    each = -(-edges // len(every))
+    total = free = wrong = wide = missed = 0
+    cost = {"certified": 0.0, "certified in float32": 0.0, "sampled": 0.0, "sampled in float32": 0.0}
+    calls = []
+    for problem in every:
+        world = dl.World()
+        for name, kind, size, T in problem["objects"]:
+            if kind == "sphere":
+                world = world.sphere(name, size[0], T[:3, 3])
+            elif kind == "box":
+                world = world.box(name, size, T[:3, 3], euler(T))
+            else:
+                world = world.cylinder(name, size[1], size[0], T[:3, 3], euler(T))
+        drawn = drawn_edges(robot, world, each, rng)
+        if drawn is None:
+            continue
+        a, b = drawn
+        tables, found = world.arrays(), {}
+        for single in (False, True):
+            word = " in float32" if single else ""
+            t0 = time.process_time()
+            found[single] = certify_edge(c, a, b, tables, float32=single)
+            t1 = time.process_time()
+            sampled_check(c, a, b, tables, dtype=np.float32 if single else np.float64)
+            cost["certified" + word] += t1 - t0
+            cost["sampled" + word] += time.process_time() - t1
+        proved = found[False].free | found[True].free
+        total, free = total + len(a), free + int(found[False].free.sum())
+        wrong += int((~sampled_check(c, a[proved], b[proved], tables, 100)).sum()) if proved.any() else 0
+        t = np.linspace(0, 1, RESOLUTION * 4)[:, None]
+        x = (a[:, None] + t * (b - a)[:, None]).astype(np.float32)
+        least = c.distances(x, tables, 0.01).least.min(axis=1)
+        wide += int((least >= 0.002).sum())
+        missed += int(((least >= 0.002) & ~found[False].free).sum())
+        near = np.flatnonzero(found[False].free & (least < 0.01))
+        calls += [(float(least[k]), a[k], b[k], problem, world) for k in near]
+    calls = sorted(calls, key=lambda call: call[0])[:closest]
+    link = c.spheres.coarse.link
+    truth = Truth(robot, {frozenset((link[i], link[j])) for i, j in c.spheres.pairs})
+    touching = sum(
+        truth(a + np.linspace(0, 1, 200)[:, None] * (b - a), solids_of(p)).min() <= 0 for _, a, b, p, _ in calls
+    )
+    print(
+        f"{robot.name}: {total} edges of {len(every)} problems, {free} proved free, of which a check a hundred times "
+        f"denser contradicts {wrong}"
+    )
+    print(f"  of {wide} with 2 mm and more, {missed} not proved ({1 - missed / max(wide, 1):.2%} are)")
+    print(
+        f"  the {len(calls)} closest calls, {calls[0][0]:.2g} to {calls[-1][0]:.2g} m as spheres: {touching} touch "
+        "by coal"
+    )
+    for word, spent in cost.items():
+        print(f"  {word}: {1e6 * spent / total:.1f} µs an edge")
+
+
+def solids_of(problem):
+    """The obstacles of a problem for coal."""
+    import coal
+
+    makers = {"sphere": lambda s: coal.Sphere(s[0]), "box": lambda s: coal.Box(*s)}
+    return [(makers.get(kind, lambda s: coal.Cylinder(s[1], s[0]))(size), T) for _, kind, size, T in problem["objects"]]
+
+
+def check_inverse(robot, poses):
+    """How many clear solutions a second among ten obstacles, and of how many targets that have one."""
+    world, _ = random_world_without_coal(np.random.default_rng(1))
+    q = robot.random_configuration(4 * poses, seed=1)
+    T = robot.fk(q[robot.clearance(q, world) > 0][:poses])
+    robot.ik(T[:100], avoid=world)
+    spent = []
+    for _ in range(5):
         t0 = time.process_time()
-        found = certify_edge(c, q0, q1, world, float32=single)
-        t1 = time.process_time()
-        dtype = np.float32 if single else np.float64
-        count = np.ceil(np.abs(q1 - q0).max() / 0.03).astype(int) + 1  # a state every 0.03 rad at the most
-        t = np.linspace(0, 1, count)[:, None]
-        sampled = (q0[:, None] + t * (q1 - q0)[:, None]).astype(dtype)
-        c.distances(sampled[:10], world, 0.0)
-        t2 = time.process_time()
-        c.distances(sampled, world, 0.0)
-        t3 = time.process_time()
-        dense, wrong, near, missed = np.linspace(0, 1, 100 * count)[:, None], 0, 0, 0
-        for k in range(min(edges, 1000)):
-            least = c.distances(q0[k] + dense * (q1[k] - q0[k]), world, 0.01).least.min()
-            wrong += bool(found.free[k] and least <= 0)
-            near += bool(least >= 0.002)
-            missed += bool(least >= 0.002 and not found.free[k])
-        print(
-            f"{robot.name} {dtype.__name__}: {found.free.mean():.1%} free, {found.looks.mean():.1f} looks an edge, "
-            f"{1e6 * (t1 - t0) / edges:.0f} µs against {1e6 * (t3 - t2) / edges:.0f} µs for {count} samples; of "
-            f"{min(edges, 1000)} looked at densely {wrong} wrong, {missed} of {near} with 2 mm not certified",
-            flush=True,
-        )
+        found = robot.ik(T, avoid=world)
+        spent.append(time.process_time() - t0)
+    print(
+        f"{robot.name}: {len(T) / min(spent):,.0f} clear solutions a second, {found.converged.mean():.2%} of {len(T)} "
+        f"feasible targets found, least clearance {found.clearance[found.converged].min():.2g} m"
+    )
 
 
 def random_world_without_coal(rng):
@@ -221,10 +387,13 @@ def random_world_without_coal(rng):
 def main() -> None:
     warnings.simplefilter("ignore")
     site = Path(np.__file__).parents[1]
-    mode = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1] in ("excite", "edges") else ""
+    mode = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1] in ("excite", "edges", "ik") else ""
     if mode == "edges":
+        check_edges(dl.load("panda"), sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 10_000)
+        return
+    if mode == "ik":
         for name in sys.argv[2:] or ["panda"]:
-            check_edges(dl.load(name), int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
+            check_inverse(dl.load(name), int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)
         return
     if mode == "excite":
         states = int(sys.argv[1]) if len(sys.argv) > 1 else 50
@@ -240,13 +409,13 @@ def main() -> None:
         t0 = time.perf_counter()
         robot.collision()
         made = time.perf_counter() - t0
-        excess, short, ours, coals, c = compare(robot, states)
+        excess, short, ours, coals, c, off = compare(robot, states)
         speed = f"{1e6 * ours / states:.1f} µs against {1e6 * coals / states:.0f} µs a state"
         s = c.spheres
         print(
             f"{robot.name}: {len(s.fine)} spheres, {len(s.pairs)} pairs, made in {made:.1f} s; "
             f"stated {s.overestimate:.4f} m; "
-            f"excess {excess:.2g} m, beyond stated {short:.2g} m; {speed}",
+            f"{states} states: excess {excess:.2g} m, beyond stated {short:.2g} m, gradients off by {off:.1g}; {speed}",
             flush=True,
         )
 

@@ -311,11 +311,44 @@ def test_no_point_moves_farther_than_its_bound(name):
         step[body.coordinate] = 0.3
         moved = np.linalg.norm(c.centers(q + step) - c.centers(q), axis=-1)
         assert (moved <= 0.3 * bound[:, j] + 1e-12).all()
-    relative = c.motion(extent)[len(c.groups) :]
+    relative = c.motion(extent)[0][len(c.groups) :]
     d = pair_distances(c, q)
     for j in range(robot.n):
         step = 0.2 * np.eye(robot.n)[j]
         assert (np.abs(pair_distances(c, q + step) - d) <= 0.2 * relative[:, j : j + 1] + 1e-9).all()
+
+
+@pytest.mark.parametrize("name", ["ur5e", "scara", "stanford"])
+def test_no_point_moves_faster_than_its_speed_and_what_that_changes_by(name):
+    """Over pieces of straight lines: at most s (v + s/2 wᵀ Q w) from a state, alone and two of a pair to each other."""
+    robot, c = arm(name), coarse(name)
+    q, way = robot.random_configuration(100, seed=0), RNG(1).normal(size=(100, robot.n))
+    extent = np.abs(q).max(axis=0) + np.abs(way).max(axis=0)
+    w = np.abs(way)
+    bend = np.einsum("bn,gnm,bm->bg", w, c.motion(extent)[1], w)
+    speed, tightest = np.asarray(c.speeds(q, way)), np.inf
+    for s in (1e-4, 0.1, 0.5):
+        allowed = s * (speed + 0.5 * s * bend)
+        moved = np.linalg.norm(c.centers(q + s * way) - c.centers(q), axis=-1)[:, c._order]
+        for g, (*_, first, last) in enumerate(c.groups):
+            assert (moved[:, int(first) : int(last)].max(axis=1) <= allowed[:, g] + 1e-12).all()
+        change = np.abs(pair_distances(c, q + s * way) - pair_distances(c, q)).T
+        assert (change <= allowed[:, len(c.groups) :] + 1e-12).all()
+        farthest = max(moved[:, int(g[5]) : int(g[6])].max() for g in c.groups)
+        tightest = min(tightest, allowed[:, : len(c.groups)].max() / farthest)
+    assert tightest < 1.5  # no idle bound
+
+
+def test_an_edge_beyond_the_limits_changes_nothing_for_the_others():
+    robot, c = arm("panda"), arm("panda").collision()
+    q0 = robot.random_configuration(40, seed=4)
+    q1 = np.clip(q0 + RNG(5).normal(size=q0.shape) * 0.1, robot.limits.lower, robot.limits.upper)
+    alone = certify_edge(c, q0, q1, scene())
+    q0, q1 = np.concatenate((q0, q0[:2])), np.concatenate((q1, q1[:2] + 3.0))
+    both = certify_edge(c, q0, q1, scene())
+    for name in ("free", "place", "looks", "seen"):
+        assert np.array_equal(getattr(both, name)[:40], getattr(alone, name), equal_nan=True)
+    assert np.array_equal(both.states[40:], certify_edge(c, q0[40:], q1[40:], scene()).states, equal_nan=True)
 
 
 @pytest.mark.parametrize("single", [False, True])

@@ -22,8 +22,8 @@ from dalembert.compile.kinds import DOUBLE, SINGLE
 from dalembert.compile.nearest import Nearest
 from dalembert.errors import InputError
 from dalembert.model import Model
-from dalembert.scalar import Scalar
-from dalembert.spatial.vector import ZERO
+from dalembert.scalar import Scalar, sqrt
+from dalembert.spatial.vector import ZERO, Vector, add, cross, dot, matvec, scale, sub
 
 Array = NDArray[np.float64]
 LIMIT = 1e5  # [m] what is farther away counts as infinitely far
@@ -171,14 +171,14 @@ class Collision:
         return each[:, 0] - BEYOND, each[:, 1] + BEYOND
 
     def _search(
-        self, x: NDArray[np.floating], world: WorldArrays, limit: float = LIMIT, grow: Array | None = None
+        self, x: NDArray[np.floating], world: WorldArrays, limit: float = LIMIT, change: Array | None = None
     ) -> tuple[Array, Indices]:
         """What `Nearest` gives for states (B, n); infinite where there is nothing nearer than the limit, NaN where a
         state is none."""
         sane = np.abs(x) <= (SINGLE if x.dtype == np.float32 else DOUBLE).largest_angle
         with np.errstate(invalid="ignore"):  # rows that are no states are computed too, and then said to be none
             data = (self.balls, self.groups, self.pairs, world.tables(), min(limit, LIMIT), self.moving)
-            found, which = self.nearest(x, *data, grow)
+            found, which = self.nearest(x, *data, change)
         found = found.astype(np.float64)
         found[which < 0] = np.inf
         found[~sane.all(axis=1)] = np.nan
@@ -195,25 +195,29 @@ class Collision:
         found = self.distances(x, world)
         flat = x.reshape(-1, self.model.n).astype(np.float64)
         own = (found.own <= found.met).ravel()
-        centers = self.centers(flat)
-        slope = np.zeros_like(flat)
+        frames, slope = np.asarray(self.frames(flat)), np.zeros_like(flat)
         pair, place = found.pair.reshape(-1, 2), found.place.reshape(-1, 2)
         twists = np.asarray(self._twists(flat)).reshape(len(flat), -1, 6)
         rows = np.flatnonzero(own & (pair[:, 0] >= 0))
         if len(rows):
             i, j = pair[rows].T
-            a, b = centers[rows, i], centers[rows, j]
+            a, b = self._center(frames, rows, i), self._center(frames, rows, j)
             apart = np.linalg.norm(a - b, axis=1, keepdims=True)
             n = np.divide(a - b, apart, out=np.zeros_like(a), where=apart > 0)
             slope[rows] = self._along(twists[rows], i, a, n) - self._along(twists[rows], j, b, n)
         rows = np.flatnonzero(~own & (place[:, 0] >= 0))
         if len(rows):
             o, i = place[rows].T
-            x_i = centers[rows, i]
+            x_i = self._center(frames, rows, i)
             slope[rows] = self._along(twists[rows], i, x_i, _normals(found.world, o, x_i))
         least = found.least
         slope[np.isnan(least).ravel()] = np.nan
         return least, slope.reshape(x.shape)
+
+    def _center(self, frames: Array, rows: Indices, sphere: Indices) -> Array:
+        """(K, 3): of one fine sphere in each of these states."""
+        T, fine = frames[rows, self.spheres.fine.body[sphere]], self.spheres.fine
+        return np.asarray(np.einsum("kij,kj->ki", T[:, :9].reshape(-1, 3, 3), fine.center[sphere]) + T[:, 9:])
 
     def _along(self, twists: Array, sphere: Indices, x: Array, n: Array) -> Array:
         """(B, n): how fast points x on the spheres' bodies move along n, per unit of each coordinate."""
@@ -276,19 +280,61 @@ class Collision:
         return x.astype(np.float32) if single else x
 
     # ---------------------------------------------------------------------------------------------------- bounds
-    def motion(self, extent: Array) -> Array:
+    def motion(self, extent: Array) -> tuple[Array, Array]:
         """`motion_bounds` while |q| stays below `extent`, in the machine's order; made once where no joint slides."""
         if any(body.joint.travel for body in self.model.bodies):
             return self._bound(extent)
         return self._motion
 
-    def _bound(self, extent: Array) -> Array:
+    def _bound(self, extent: Array) -> tuple[Array, Array]:
         found = motion_bounds(self.model, self.spheres, extent)
-        return np.concatenate((found[self.group_order], found[len(self.groups) :]))
+        rows = np.concatenate((self.group_order, np.arange(len(self.groups), len(found[0]))))
+        return found[0][rows], found[1][rows]
 
     @cached_property
-    def _motion(self) -> Array:
+    def _motion(self) -> tuple[Array, Array]:
         return self._bound(np.zeros(self.model.n))
+
+    @cached_property
+    def speeds(self) -> Kernel:
+        """q, q̇ (n) → (groups + pairs): how fast any ball of a group moves at most in that state, and any two of a pair
+        to each other: |v + ω × c| of the group's center, and |ω| times the distance of the farthest ball from it."""
+        model = self.model
+        own = [set(model.path(int(f))) if f < len(model.bodies) else set() for f in self.groups[:, 0]]
+        ends = self.groups[:, 5:].astype(int)
+        wide = [
+            float(np.linalg.norm(self.balls[a:b, 1:4] - c, axis=1).max())
+            for c, (a, b) in zip(self.groups[:, 1:4], ends, strict=True)
+        ]
+
+        def speeds(q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+            T = world_poses(model, q)
+            parts = [twists_at(body, T[k], ZERO)[0] for k, body in enumerate(model.bodies)]
+            rate = [body.multiplier * qd[body.coordinate] for body in model.bodies]
+
+            def moving(g: int, moved: set[int]) -> tuple[Vector, Scalar]:
+                """Velocity of the center of a group by some of its joints, and what its balls may have besides."""
+                if not moved:
+                    return ZERO, 0.0
+                v = w = ZERO
+                for j in sorted(moved):
+                    v, w = add(v, scale(rate[j], parts[j].v)), add(w, scale(rate[j], parts[j].w))
+                pose = T[int(self.groups[g, 0])]
+                center = add(matvec(pose.R, self.groups[g, 1:4].tolist()), pose.p)
+                return add(v, cross(w, center)), wide[g] * sqrt(dot(w, w))
+
+            found = []
+            for g, joints in enumerate(own):
+                v, more = moving(g, joints)
+                found.append(sqrt(dot(v, v)) + more)
+            for a, b in self.pairs.tolist():
+                (v, more), (u, other) = moving(a, own[a] - own[b]), moving(b, own[b] - own[a])
+                u = sub(v, u)
+                found.append(sqrt(dot(u, u)) + more + other)
+            return found
+
+        n, rows = model.n, len(self.groups) + len(self.pairs)
+        return compile_function(speeds, [(n,), (n,)], [(rows,)], "speeds", arguments=("q", "qd"))
 
 
 def _solid(kind: str) -> Kernel:

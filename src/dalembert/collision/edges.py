@@ -1,21 +1,23 @@
 """Edges that are proved free of contact, between samples too: conservative advancement with bisection.
 
-At a state where every pair is d_k apart, an edge is free as far on either side as no pair can come nearer by d_k: how
-far points move per unit of joint motion is known for every state (`motion`). With r = min(d_k − g_k) of a whole piece,
-g_k its motion, and d = min d_k, the part d / (d − r) of it around its middle is free; what is left on either side is
-looked at in turn. What the machine rounds is added to every motion.
+At a state where every pair is d_k apart, an edge is free as far on either side as no pair can come nearer by d_k: s_k
+being how fast it can along a piece, min d_k / s_k of it around its middle is free; what is left on either side is
+looked at in turn. s_k is the lesser of two bounds: that for every state (`motion`), and the speed at the middle with
+what it can change by along the piece. What the machine rounds is added to every motion.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, number, switch
-from dalembert.collision.clearance import ROUNDING, Collision, Contact
+from dalembert.caching import cached_property
+from dalembert.collision.clearance import LIMIT, ROUNDING, Collision, Contact
 from dalembert.collision.of_robot import Shaped, read_collision
 from dalembert.collision.world import World, WorldArrays
 from dalembert.errors import InputError
@@ -27,29 +29,44 @@ STEPS = (
     64  # roundings, relative to the sizes of what goes in, of the distance of a sphere from an obstacle: 20, and room
 )
 RESOLUTION = 1e-4  # [m] pieces along which nothing moves farther are not cut again
-INWARD = 1 - 1e-6  # of the part that is free: its own rounding
+OUTWARD = 1 + 1e-6  # on motions: their own rounding, in float32 too
+STILL = 1e-12  # [m] what nothing moves less than along an edge, so that one may divide by it
+MANY = 32  # edges, for which speeds in single states are worth a kernel of their own
 BATCH = 50_000  # pieces at a time
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeCertificate:
     """What is known of edges: of each whether it is proved `free`, with at least `clear` [m] everywhere between; if
-    not, `place`, the fraction of the way where that was not so (NaN where free), and the contact there. `seen` is the
-    least distance at the ends and where a look left doubts [m], `looks` how many there were. `touches`: whether the
-    distance at the place is less than asked for, or only so near to it that pieces of RESOLUTION did not decide.
-    `proved` is False where it hangs on what samples showed of a motion: it may be wrong between them."""
+    not, `place`, the fraction of the way where that was not so (NaN where free), and the contact there. `looks` is how
+    many states were looked at, `tight` the fraction of the way where a look showed least around it to be free.
+    `touches`: whether the distance at the place is less than asked for, or only so near to it that pieces of RESOLUTION
+    did not decide. `proved` is False where it hangs on what samples showed of a motion: that may be wrong between."""
 
     free: NDArray[np.bool_]
     touches: NDArray[np.bool_]
     place: Array
-    seen: Array
+    tight: Array
     looks: NDArray[np.int64]
     clear: float
     margin: float
     of: Collision
     world: WorldArrays
-    states: Array  # (E, n) at the places
+    start: Array  # (E, n)
+    way: Array  # (E, n): to the ends
     proved: bool = True
+
+    @property
+    def states(self) -> Array:
+        """(E, n): at the places."""
+        return self.start + self.place[:, None] * self.way
+
+    @cached_property
+    def seen(self) -> Array:
+        """(E,): the least distance [m] at the ends, where it was tight, and at the place."""
+        t = np.stack((np.zeros_like(self.tight), np.ones_like(self.tight), self.tight))
+        t = np.concatenate((t, np.where(self.free, self.tight, self.place)[None]))
+        return self.of.clearance(self.start + t[..., None] * self.way, self.world).min(axis=0)
 
     def __bool__(self) -> bool:
         return bool(self.free.all())
@@ -98,10 +115,29 @@ def certify_edge(
     extent = np.maximum(np.abs(a), np.abs(b)).max(axis=0, initial=0.0) + off.max(axis=0, initial=0.0)
     if not (extent <= LARGEST).all():
         raise InputError(f"an edge reaches {extent.max():g} rad or m; edges are certified to {LARGEST:g}")
-    if len(collision.spheres.apart) and any(collision.outside(x).any() for x in (a - off, a + off, b - off, b + off)):
-        collision = collision.beyond
-    margin = float32_margin(collision, tables, extent) if switch("float32", float32) else ROUNDING
-    return _Search(collision, a, b, tables, off, wanted, margin, extent, np.float32 if float32 else np.float64).run()
+    beyond = np.zeros(len(a), bool)  # of the limits, where links may meet that never do within
+    if len(collision.spheres.apart):
+        beyond = np.any([collision.outside(x) for x in (a - off, a + off, b - off, b + off)], axis=0)
+    if beyond.any() and not beyond.all():
+        parts = [
+            certify_edge(collision, a[k], b[k], world, clear=clear, stray=off[k], float32=float32)
+            for k in (~beyond, beyond)
+        ]
+        return _merge(beyond, *parts)
+    spheres = collision.beyond if beyond.any() else collision
+    margin = float32_margin(spheres, tables, extent) if switch("float32", float32) else ROUNDING
+    found = _Search(spheres, a, b, tables, off, wanted, margin, extent, np.float32 if float32 else np.float64).run()
+    return replace(found, of=collision)  # which knows of the limits itself
+
+
+def _merge(second: NDArray[np.bool_], one: EdgeCertificate, other: EdgeCertificate) -> EdgeCertificate:
+    """Of all edges, in their order."""
+    words: dict[str, Any] = {"margin": max(one.margin, other.margin)}
+    for name in ("free", "touches", "place", "tight", "looks", "start", "way"):
+        x, y = getattr(one, name), getattr(other, name)
+        words[name] = np.empty((len(second), *x.shape[1:]), x.dtype)
+        words[name][~second], words[name][second] = x, y
+    return replace(one, **words)
 
 
 def certify_path(
@@ -138,16 +174,19 @@ class _Search:
     ) -> None:
         self.of, self.start, self.way, self.world = collision, start, end - start, world
         self.clear, self.margin, self.dtype = clear, margin, dtype
-        self.bounds = collision.motion(extent).T
+        first, second = collision.motion(extent)
         # Strays, and a double's distance from the float32 or double that is used for it.
         rounded = np.maximum(np.abs(start), np.abs(end)) * (UNIT if dtype is np.float32 else 2.0**-51)
-        self.aside = (stray + rounded) @ self.bounds + (clear + margin)
-        self.speed = np.abs(self.way) @ self.bounds * (1 + 1e-9)
+        self.aside = ((stray + rounded) @ first.T + (clear + margin)) * OUTWARD
+        rate = np.abs(self.way)
+        self.speed = np.maximum(rate @ first.T * OUTWARD, STILL)
+        self.bend = None
+        if len(start) >= MANY:
+            self.bend = (rate[:, :, None] * rate[:, None]).reshape(len(rate), -1) @ second.reshape(len(second), -1).T
         edges = len(start)
-        ends = [collision._search(x.astype(dtype), world)[0].min(axis=1) for x in (start, end)]
         self.free, self.touches = np.ones(edges, bool), np.zeros(edges, bool)
-        self.place, self.seen = np.full(edges, np.nan), np.minimum(*ends)
-        self.looks = np.zeros(edges, np.int64)
+        self.place, self.tight = np.full(edges, np.nan), np.full(edges, 0.5)
+        self.least, self.looks = np.full(edges, np.inf), np.zeros(edges, np.int64)
 
     def run(self) -> EdgeCertificate:
         edges = len(self.start)
@@ -159,32 +198,34 @@ class _Search:
             for k in range(0, len(edge), BATCH):
                 pieces.append(self._look(edge[k : k + BATCH], t[k : k + BATCH], h[k : k + BATCH]))
             pieces = [piece for piece in pieces if len(piece[0])]
-        words = (self.free, self.touches, self.place, self.seen, self.looks, self.clear, self.margin)
-        return EdgeCertificate(*words, self.of, self.world, self.start + self.place[:, None] * self.way)
+        words = (self.free, self.touches, self.place, self.tight, self.looks, self.clear, self.margin)
+        return EdgeCertificate(*words, self.of, self.world, self.start, self.way)
 
     def _look(self, edge: NDArray[np.int64], t: Array, h: Array) -> tuple[NDArray[np.int64], Array, Array]:
         """The pieces that are left of these."""
-        np.add.at(self.looks, edge, 1)
-        x = (self.start[edge] + t[:, None] * self.way[edge]).astype(self.dtype)
-        search = partial(self.of._search, world=self.world)
-        grown = self.aside[edge] + h[:, None] * self.speed[edge]
-        r = search(x, grow=grown, limit=0.0)[0].min(axis=1)
-        doubt = ~(r > 0)
-        edge, t, h, x, r = edge[doubt], t[doubt], h[doubt], x[doubt], r[doubt]
-        if not len(edge):
-            return edge, t, h
-        farthest = float((h[:, None] * self.speed[edge]).max())  # what is beyond it is free anyway
-        d = np.minimum(search(x, grow=self.aside[edge], limit=farthest)[0].min(axis=1), farthest)
-        np.minimum.at(self.seen, edge, d + self.clear + self.margin)
-        wrong = ~(d > 0)
-        small = (h[:, None] * self.speed[edge]).max(axis=1) < RESOLUTION
+        self.looks += np.bincount(edge, minlength=len(self.looks))
+        way = self.way[edge]
+        x = self.start[edge] + t[:, None] * way
+        speed = self.speed[edge]
+        if self.bend is not None:
+            here = np.asarray(self.of.speeds(x, way)) + (0.5 * h)[:, None] * self.bend[edge]
+            speed = np.minimum(speed, here * OUTWARD + STILL)
+        change = np.stack((self.aside[edge], 1.0 / (h[:, None] * speed)), 1)
+        part = self.of._search(x.astype(self.dtype), self.world, 1.0, change)[0].min(axis=1)  # of h, that is free
+        doubt = ~(part > 1.0)
+        edge, t, h, part, speed = edge[doubt], t[doubt], h[doubt], part[doubt], speed[doubt]
+        order = np.argsort(-part * h, kind="stable")  # so that the least of an edge is written last
+        nearer = order[(part * h < self.least[edge])[order]]
+        self.least[edge[nearer]], self.tight[edge[nearer]] = (part * h)[nearer], t[nearer]
+        wrong = ~(part > 0)
+        small = (h[:, None] * speed).max(axis=1, initial=0.0) < RESOLUTION
         for k in np.flatnonzero(wrong | small)[::-1]:  # so that the first of an edge stays
             e = edge[k]
             if wrong[k] or not self.touches[e]:
                 self.free[e], self.place[e], self.touches[e] = False, t[k], bool(wrong[k])
         on = ~(wrong | small)
-        edge, t, h, d, r = edge[on], t[on], h[on], d[on], r[on]
-        sure = h * d / (d - r) * INWARD
+        edge, t, h, part = edge[on], t[on], h[on], part[on]
+        sure = h * part
         rest = 0.5 * (h - sure)
         return np.tile(edge, 2), np.concatenate((t - sure - rest, t + sure + rest)), np.tile(rest * (1 + 1e-12), 2)
 
@@ -199,7 +240,7 @@ def float32_margin(collision: Collision, world: WorldArrays, extent: Array) -> f
     bound = collision.frame_errors[key]
     spheres = collision.spheres.fine
     c = np.abs(spheres.center)
-    lengths = collision.motion(extent).max() + np.linalg.norm(c, axis=1).max() + spheres.radius.max()
+    lengths = collision.motion(extent)[0].max() + np.linalg.norm(c, axis=1).max() + spheres.radius.max()
     base = max((float(np.linalg.norm(body.placement.p)) for body in collision.model.bodies), default=0.0)
     size = 2.0 * (float(lengths) + base)
     off = bound[spheres.body]  # (N, 12), the base's last
@@ -208,14 +249,19 @@ def float32_margin(collision: Collision, world: WorldArrays, extent: Array) -> f
     return 2.0 * centers + STEPS * UNIT * (2.0 * size + _reach(world))
 
 
-def sound_clearance(collision: Collision, q: Array, world: WorldArrays) -> Array:
-    """`clearance` of states (B, n) in float32, which is quicker, less the margin that makes it no larger than the
-    exact one of the spheres."""
+def sound_clearance(collision: Collision, world: WorldArrays) -> Callable[[Array, float], Array]:
+    """clearance(q (B, n), limit) → (B,), up to a limit [m] (infinite beyond it), in float32, which is quicker, less the
+    margin that makes it no larger than the exact one of the spheres."""
     extent = np.array([_extent(c.lower, c.upper) for c in collision.model.coordinates])
-    if not (np.abs(q) <= extent).all():
-        return collision.clearance(q, world) - ROUNDING
-    aside = float((collision.motion(extent) @ (extent * UNIT)).max()) * 2.0
-    return collision.distances(q.astype(np.float32), world).least - (float32_margin(collision, world, extent) + aside)
+    aside = float((collision.motion(extent)[0] @ (extent * UNIT)).max()) * 2.0
+    margin = float32_margin(collision, world, extent) + aside
+
+    def clearance(q: Array, limit: float = LIMIT) -> Array:
+        if not (np.abs(q) <= extent).all():
+            return collision.distances(q, world, limit + ROUNDING).least - ROUNDING
+        return collision.distances(q.astype(np.float32), world, limit + margin).least - margin
+
+    return clearance
 
 
 def _extent(lower: float, upper: float) -> float:

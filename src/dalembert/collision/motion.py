@@ -49,18 +49,31 @@ def _radius(model: Model, rest: tuple[int, ...], axis: Array, center: Array, ext
     return total + float(np.linalg.norm(np.cross(axis, center)) if across else np.linalg.norm(center))
 
 
-def motion_bounds(model: Model, spheres: SphereModel, extent: Array) -> Array:
-    """(groups + pairs, n): how far any fine sphere of a coarse one moves per unit of each coordinate, and how much the
-    two of a pair move to each other, while |q| stays below `extent` (n,)."""
+def motion_bounds(model: Model, spheres: SphereModel, extent: Array) -> tuple[Array, Array]:
+    """While |q| stays below `extent` (n,): how far any fine sphere of a coarse one moves per unit of each coordinate,
+    and how much the two of a pair move to each other, (groups + pairs, n); and Q (groups + pairs, n, n), so that along
+    a straight line with rates w = |q̇| no velocity changes faster than wᵀ Q w.
+
+    On the way to a point, a joint's part of its velocity, w_j r_j at most, is turned by the joints before it, and
+    changes with the arm r_j, which those from j on move: |ẍ| ≤ Σ_j w_j r_j (Σ_{k<j} w_k + Σ_{k≤j} w_k), of the joints k
+    that turn."""
     by_body = reaches(model, spheres.fine, extent)
     groups = np.array([by_body[spheres.parent == k].max(axis=0) for k in range(len(spheres.coarse))])
-    gather = np.zeros((len(model.bodies), model.n))
+    bodies = range(len(model.bodies))
+    gather = np.zeros((len(bodies), model.n))
     for j, body in enumerate(model.bodies):
         gather[j, body.coordinate] = abs(body.multiplier)
-    rows = [groups]
-    for a, b in spheres.pairs:
-        path = [set(model.path(int(spheres.coarse.body[g]))) for g in (a, b)]
-        only = [np.isin(np.arange(len(model.bodies)), sorted(own - path[1 - k])) for k, own in enumerate(path)]
-        rows.append((groups[a] * only[0] + groups[b] * only[1])[None])
-    bounds: Array = np.concatenate(rows) @ gather
-    return bounds
+    turns = np.array([bool(body.joint.turns) for body in model.bodies], float)
+    path = [model.path(int(body)) for body in spheres.coarse.body]
+    own = [(g, set(path[g])) for g in range(len(groups))]
+    parts = [[one] for one in own]
+    parts += [[(int(a), own[a][1] - own[b][1]), (int(b), own[b][1] - own[a][1])] for a, b in spheres.pairs]
+    first, second = np.zeros((len(parts), len(bodies))), np.zeros((len(parts), len(bodies), len(bodies)))
+    for row, part in enumerate(parts):
+        for g, moved in part:
+            line = [j for j in path[g] if j in moved]
+            first[row, line] += groups[g, line]
+            for place, j in enumerate(line):
+                second[row, j, line[: place + 1]] += groups[g, j] * turns[line[: place + 1]]
+                second[row, j, line[:place]] += groups[g, j] * turns[line[:place]]
+    return first @ gather, np.einsum("gjk,jn,km->gnm", second, gather, gather)

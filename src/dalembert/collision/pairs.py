@@ -88,7 +88,7 @@ class _Pairs:
             moved = [body for body in of.model.bodies if body.coordinate == k]
             comes_back = all(body.joint.periodic and float(body.multiplier).is_integer() for body in moved)
             self.bounded[k] |= comes_back and not np.isfinite(c.lower) and not np.isfinite(c.upper)
-        self.motion = of.motion(np.maximum(np.abs(self.low), np.abs(self.high)))[len(of.spheres.coarse) :]
+        self.motion = of.motion(np.maximum(np.abs(self.low), np.abs(self.high)))[0][len(of.spheres.coarse) :]
 
     def draw(self, rng: np.random.Generator, count: int) -> Array:
         return rng.uniform(self.low, self.high, (count, len(self.low)))
@@ -96,7 +96,10 @@ class _Pairs:
     def distance(self, k: int, x: Array, grow: Array | None = None, limit: float = LIMIT) -> Array:
         """(B,) of pair k, less what it may come nearer."""
         of, pair = self.of, self.of.pairs[k : k + 1]
-        more = None if grow is None else np.column_stack((np.zeros((len(x), len(of.groups))), grow))
+        more = None
+        if grow is not None:
+            more = np.stack((np.zeros((len(x), len(of.groups) + 1)), np.ones((len(x), len(of.groups) + 1))), 1)
+            more[:, 0, -1] = grow
         found = of.nearest(x, of.balls, of.groups, pair, NOTHING.arrays().tables(), limit, 0, more)[0]
         return np.asarray(found[:, 0], float)
 

@@ -38,13 +38,13 @@ Numbers = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """nearest(x, balls, groups, pairs, tables, limit, moving, grow) → (distances (B, 2), which (B, 2)).
+    """nearest(x, balls, groups, pairs, tables, limit, moving, change) → (distances (B, 2), which (B, 2)).
 
     x (B, n); balls (s, 5); groups (g, 7); pairs (p, 2) of groups; one table of rows for each kind of obstacle. The
     first distance is the least between balls of a pair of groups, the second the least between an obstacle and a ball
     of the first `moving` groups; `limit` where none is less, with which = −1. Else which is i · s + j of the two balls,
-    or o · s + i of obstacle (the tables one after another) and ball. `grow` (B, g + p), if given, is taken off the
-    distances of every group, and of every pair. Doubles, or float32 if x is."""
+    or o · s + i of obstacle (the tables one after another) and ball. `change` (B, 2, g + p), if given, makes of the
+    distances d of every group, and of every pair, (d − c₀) c₁, c₁ > 0. Doubles, or float32 if x is."""
 
     place: Program
     n: int
@@ -61,16 +61,16 @@ class Nearest:
         tables: Sequence[Numbers],
         limit: float,
         moving: int,
-        grow: Numbers | None = None,
+        change: Numbers | None = None,
     ) -> tuple[Numbers, NDArray[np.int64]]:
         kind = SINGLE if x.dtype == np.float32 else DOUBLE
         if len(balls) * sum(map(len, tables)) >= 2**31:  # which obstacle and ball it is takes more than 32 bits
             kind = DOUBLE
-        function, _, width = self._compiled(kind, grow is not None)
+        function, _, width = self._compiled(kind, change is not None)
         dtype, whole = np.dtype(f"f{kind.bytes}"), np.dtype(f"i{kind.bytes}")
         if len(balls) > MOST_BALLS:
             raise ValueError(f"{len(balls)} balls; at most {MOST_BALLS}")
-        more = np.zeros((0, 0)) if grow is None else grow
+        more = np.zeros((0, 0)) if change is None else change.reshape(len(x), -1)
         arrays = [np.ascontiguousarray(a, dtype) for a in (x, balls, groups, *tables, more)]
         meet = np.ascontiguousarray(pairs, np.int64)
         found, which = np.empty((len(x), 2), dtype), np.empty((len(x), 2), whole)
@@ -95,17 +95,17 @@ class Nearest:
             function(record.ctypes.data)
         return found, which.astype(np.int64)
 
-    def _compiled(self, kind: Kind, grows: bool) -> tuple[Any, Any, int]:
-        key = f"{kind.name} {grows}"
+    def _compiled(self, kind: Kind, changes: bool) -> tuple[Any, Any, int]:
+        key = f"{kind.name} {changes}"
         if key not in self._code:
             width = llvm.width_for(llvm.host(), kind)
             text = repr((self.n, self.frames, self.place.text, *((m, p.text) for m, p in self.solids)))
-            linked = llvm.linked(lambda: self.module(width, kind, grows), (SYMBOL,), key, str(width), text)
+            linked = llvm.linked(lambda: self.module(width, kind, changes), (SYMBOL,), key, str(width), text)
             call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(linked.addresses[SYMBOL])
             self._code[key] = (call, linked, width)
         return self._code[key]
 
-    def module(self, width: int, kind: Kind, grows: bool = False) -> str:
+    def module(self, width: int, kind: Kind, changes: bool = False) -> str:
         """The IR."""
         parts = [
             *Writer(width, kind).declarations(),
@@ -116,7 +116,7 @@ class Nearest:
         ]
         for k, (columns, program) in enumerate(self.solids):
             parts.append(body(program, [0, columns, columns + 3], width, kind, f"solid_{k}", HOW))
-        parts.append(_Loop(self, width, kind, grows).write())
+        parts.append(_Loop(self, width, kind, changes).write())
         return "\n".join(parts) + "\n"
 
     def __reduce__(self) -> tuple[type[Nearest], tuple[object, ...]]:
@@ -126,9 +126,9 @@ class Nearest:
 class _Loop(Writer):
     """The function over the record: for tiles of W states, frames, centers, pairs of groups, obstacles."""
 
-    def __init__(self, of: Nearest, width: int, kind: Kind, grows: bool) -> None:
+    def __init__(self, of: Nearest, width: int, kind: Kind, changes: bool) -> None:
         super().__init__(width, kind)
-        self.grows = grows
+        self.changes = changes
         self.of, self.block, self.labels = of, "entry", 0
 
     def write(self) -> str:
@@ -151,7 +151,9 @@ class _Loop(Writer):
         self.at_groups = self.let(f"getelementptr {self.V}, ptr {self.at_balls}, i64 {self.let(f'mul i64 {count}, 3')}")
         own_end = self.let(f"mul i64 {self.let(f'add i64 {count}, {group_count}')}, 3")
         self.grow = self.let(f"getelementptr {self.V}, ptr {self.at_balls}, i64 {own_end}")
-        columns = self.let(f"add i64 {group_count}, {pair_count}")
+        half = self.let(f"add i64 {group_count}, {pair_count}")
+        self.scale = self.let(f"getelementptr {self.V}, ptr {self.grow}, i64 {half}")
+        columns = self.let(f"shl i64 {half}, 1")
         self.group_count = group_count
         self.do(f"call void @rest(ptr {poses})")
         with self.repeat("0", states, w) as (tile, _):
@@ -161,7 +163,7 @@ class _Loop(Writer):
             step = of.n * self.kind.bytes
             self.do(f"call void @gather_flat_{w}(ptr {base}, i64 {step}, i64 {of.n}, i64 {lanes}, ptr {source})")
             self.do(f"call void @place(ptr {source}, ptr {poses})")
-            if self.grows:
+            if self.changes:
                 base = self.let(f"getelementptr {self.E}, ptr {more}, i64 {self.let(f'mul i64 {tile}, {columns}')}")
                 step_by = self.let(f"mul i64 {columns}, {self.kind.bytes}")
                 whole = f"i64 {columns}, i64 {lanes}, ptr {self.grow}"
@@ -301,9 +303,7 @@ class _Loop(Writer):
                 f"fadd {self.E} {self.number_at(self.groups, GROUP, a, 4)}, {self.number_at(self.groups, GROUP, b, 4)}"
             )
             place = self.let(f"add i64 {self.group_count}, {p}")
-            d = self._less_grown(
-                self._apart(self.point(self.at_groups, a), self.point(self.at_groups, b), radii), place
-            )
+            d = self._changed(self._apart(self.point(self.at_groups, a), self.point(self.at_groups, b), radii), place)
             with self.when(self._any_less(d, now[0]), self._carried(now)) as inner:
                 ends = [self.whole_at(self.groups, GROUP, g, 5 + k) for g in (a, b) for k in range(2)]
                 with self.repeat(ends[0], ends[1], carried=self._carried(inner)) as (i, outer):
@@ -312,7 +312,7 @@ class _Loop(Writer):
                     with self.repeat(ends[2], ends[3], carried=self._carried(outer)) as (j, least):
                         both = self.let(f"fadd {self.E} {r}, {self.number_at(self.balls, BALL, j, 4)}")
                         apart = self._apart(first, self.point(self.at_balls, j), both)
-                        apart = self._less_grown(apart, place)
+                        apart = self._changed(apart, place)
                         least[:] = self._better(apart, self.let(f"add i64 {number}, {j}"), least)
                     outer[:] = least
                 inner[:] = outer
@@ -327,20 +327,23 @@ class _Loop(Writer):
             first = self.let(f"mul i64 {self.let(f'add i64 {number}, {o}')}, {self.total}")
             with self.repeat("0", groups, carried=self._carried(now)) as (g, outer):
                 d = self._solid(k, columns, self.at_groups, g, self.number_at(self.groups, GROUP, g, 4))
-                d = self._less_grown(d, g)
+                d = self._changed(d, g)
                 with self.when(self._any_less(d, outer[0]), self._carried(outer)) as inner:
                     ends = [self.whole_at(self.groups, GROUP, g, 5 + e) for e in range(2)]
                     with self.repeat(ends[0], ends[1], carried=self._carried(inner)) as (i, least):
                         own = self._solid(k, columns, self.at_balls, i, self.number_at(self.balls, BALL, i, 4))
-                        own = self._less_grown(own, g)
+                        own = self._changed(own, g)
                         least[:] = self._better(own, self.let(f"add i64 {first}, {i}"), least)
                     inner[:] = least
                 outer[:] = inner
             now[:] = outer
         return now
 
-    def _less_grown(self, d: str, place: str) -> str:
-        return self.operation("subtract", d, self.load(self.grow, place)) if self.grows else d
+    def _changed(self, d: str, place: str) -> str:
+        if not self.changes:
+            return d
+        less = self.operation("subtract", d, self.load(self.grow, place))
+        return self.operation("multiply", less, self.load(self.scale, place))
 
     def _solid(self, k: int, columns: int, centers: str, row: str, radius: str) -> str:
         for j, value in enumerate(self.point(centers, row)):

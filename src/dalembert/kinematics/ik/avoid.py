@@ -1,8 +1,8 @@
 """Solutions that keep clear of a world and of the arm itself.
 
 Each pose is solved, and solved again from other starts while its solution is not clear: from where the clearance grows
-along what the pose leaves free, q + (1 − J⁺J) ∇d, and from rows of a table that is the same for every pose. So a pose
-gives the same bits alone and in any batch.
+along what the pose leaves free, q + (1 − J⁺J) ∇d, and from rows of a table that is the same for every pose, of which
+the first that leads to a clear solution counts. So a pose gives the same bits alone and in any batch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from dalembert.kinematics.ik.solution import Solution
 
 Array = NDArray[np.float64]
 Solve = Callable[[Array, Array | None], Solution]
-STARTS = 60  # rows of the table
+CHUNKS = (1, 2, 4, 8, 15, 30)  # rows of the table that are tried at once, more and more for the few that are left
+STARTS = sum(CHUNKS)
 PUSHES = 2  # steps along what the pose leaves free, before the table
 BEYOND = 0.01  # [m] what a push aims at beyond the clearance that is wanted
 LONGEST = 0.5  # [rad or m] of a push
@@ -38,27 +39,34 @@ def solve_clear(
     core = poses.ndim - np.ndim(found.converged)
     many = poses.reshape(-1, *poses.shape[poses.ndim - core :])
     best = _flat(found, robot.n)
-    reached = best.converged.copy()
-    d = sound_clearance(c, best.q, tables)
+    reached, clearance = best.converged.copy(), sound_clearance(c, tables)
+    d = clearance(best.q)
     table = robot.random_configuration(STARTS, seed=0)
-    for k in range(PUSHES + STARTS):
+    pushes = 0 if robot.n < 7 and core == 2 else PUSHES  # a pose leaves nothing free
+    changed = np.zeros(len(d), bool)
+    for k in (*(-1,) * pushes, *range(len(CHUNKS))):
         left = np.flatnonzero(reached & (d < wanted))
         if not len(left):
             break
-        if k < PUSHES:
-            if robot.n < 7 and core == 2:
-                continue  # a pose leaves nothing free
-            start = _pushed(robot, frame, c.gradient(best.q[left], tables), best.q[left], wanted, core)
+        if k < 0:
+            start = _pushed(robot, frame, c.gradient(best.q[left], tables), best.q[left], wanted, core)[:, None]
         else:
-            start = np.broadcast_to(table[k - PUSHES], (len(left), robot.n))
-        again = _flat(solve(many[left], start), robot.n)
-        nearer = sound_clearance(c, again.q, tables)
-        better = again.converged & (nearer > d[left])
-        rows = left[better]
+            first = sum(CHUNKS[:k])
+            start = np.broadcast_to(table[first : first + CHUNKS[k]], (len(left), CHUNKS[k], robot.n))
+        tries = start.shape[1]
+        again = _flat(solve(np.repeat(many[left], tries, axis=0), start.reshape(-1, robot.n)), robot.n)
+        nearer = np.where(again.converged, clearance(again.q, wanted), -np.inf).reshape(-1, tries)
+        clear_ones = nearer >= wanted
+        which = np.where(clear_ones.any(axis=1), clear_ones.argmax(axis=1), nearer.argmax(axis=1))
+        took = nearer[np.arange(len(left)), which]
+        better = took > d[left]
+        rows, taken = left[better], (np.arange(len(left)) * tries + which)[better]
         for name in Solution.__slots__:
             if getattr(best, name) is not None:
-                getattr(best, name)[rows] = getattr(again, name)[better]
-        d[rows] = nearer[better]
+                getattr(best, name)[rows] = getattr(again, name)[taken]
+        d[rows], changed[rows] = took[better], True
+    if changed.any():
+        d[changed] = clearance(best.q[changed])
     return _shaped(best, reached & (d >= wanted), np.where(reached, d, np.nan), np.shape(found.converged))
 
 
@@ -66,7 +74,10 @@ def _pushed(robot: Shaped, frame: str | None, near: tuple[Array, Array], q: Arra
     """Where the clearance should be as wanted, to first order, without moving the frame."""
     d, slope = near
     J = np.asarray(robot.jacobian(q, frame))[:, : 6 if core == 2 else 3]
-    free = slope - (np.linalg.pinv(J, rcond=DEPENDENT) @ (J @ slope[..., None]))[..., 0]
+    square = J @ np.swapaxes(J, -1, -2)
+    square += (DEPENDENT**2 * np.trace(square, axis1=1, axis2=2))[:, None, None] * np.eye(J.shape[1])
+    along = np.linalg.solve(square, J @ slope[..., None])  # what of the slope would move the frame
+    free = slope - (np.swapaxes(J, -1, -2) @ along)[..., 0]
     size = (free * slope).sum(axis=1, keepdims=True)
     step = free * ((wanted + BEYOND - d)[:, None] / np.maximum(size, 1e-9))
     length = np.abs(step).max(axis=1, keepdims=True)
