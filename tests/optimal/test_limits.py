@@ -202,3 +202,60 @@ def test_ready_made_terms_say_what_they_need():
         solve(tip(ARM, [1.0, 1.0, 0.0], 9.0, rotation=False)),
     )
     np.testing.assert_allclose(one.u, other.u, rtol=1e-9, atol=1e-12)
+
+
+def limited_reach():
+    """A reach whose limits are parameters: of positions, of speeds and of a wall."""
+
+    def inside(q, v, high, fast, wall):
+        rows = [q[0] - high[0], q[1] - high[1], *(s * a - fast for a in v for s in (1.0, -1.0))]
+        return [*rows, reach(q) - wall]
+
+    return OptimalControl(
+        ARM,
+        0.8,
+        0.04,
+        running=[effort(1e-3), speed(0.01)],
+        terminal=[posture("goal", 100.0), speed(10.0)],
+        inequalities=inside,
+        limits={"u": 40.0},
+        parameters={"goal": [1.0, 0.8], "high": [9.0, 9.0], "fast": 99.0, "wall": 9.0},
+    )
+
+
+def test_hard_limits_of_states_and_tasks_satisfy_the_conditions_of_a_minimum():
+    """Random starts, goals and limits: kept, multipliers positive, and zero where a limit is not reached."""
+    problem, rng = limited_reach(), np.random.default_rng(5)
+    x0 = np.concatenate((rng.uniform(-0.4, 0.4, (12, 2)), np.zeros((12, 2))), 1)
+    goal = x0[:, :2] + rng.uniform(0.5, 1.2, (12, 2))
+    free = problem.solve(x0, goal=goal)
+    assert free.converged.all() and not (free.multipliers > 1e-6).any(2).all(1).any()
+    high, fast, wall = np.full((12, 2), 9.0), np.full(12, 99.0), np.full(12, 9.0)
+    high[::3] = x0[::3, :2] + 0.7 * (free.q[::3].max(1) - x0[::3, :2]) + 1e-3
+    fast[1::3] = 0.7 * np.abs(free.v[1::3]).max((1, 2))
+    fast[::2] = np.minimum(fast[::2], 0.8 * np.abs(free.v[::2]).max((1, 2)))
+    tip_x = ARM.fk(free.q)[..., 0, 3]
+    wall[2::3] = tip_x[2::3].max(1) + 1e-3
+    limits = {"goal": goal, "high": high, "fast": fast, "wall": wall}
+    found = problem.solve(x0, **limits)
+    assert found.converged.all() and (found.violation <= 1e-6).all() and (found.gradient < 1e-3).all()
+    assert (np.abs(found.u) <= 40.0).all()
+    P = problem.parameters_at(0.0, (12,), **limits)
+    g = problem.inequality(found.x[:, :-1], found.u, P[:, :-1])
+    lam = found.multipliers[:, :-1]
+    assert (lam >= 0).all() and np.abs(lam[:, 1:] * g[:, 1:]).max() < 1e-7 * max(1.0, float(found.cost.max()))
+    assert (lam.max((1, 2)) > 1e-4).sum() > 8  # limits that matter
+    alone = problem.solve(x0[4], **{name: value[4] for name, value in limits.items()})
+    assert np.array_equal(alone.u, found.u[4]) and alone.iterations == found.iterations[4]
+
+
+def test_limits_that_no_motion_keeps_are_told():
+    problem = limited_reach()
+    with pytest.raises(dl.InputError, match=r"row 0 of the inequalities is 0.5 at the start, above 0: no motion"):
+        problem.solve([0.5, 0.0, 0.0, 0.0], high=[0.0, 9.0])
+    fixed = OptimalControl(
+        ARM, 0.5, 0.05, running=effort(1e-3), end=lambda q, v: [q[0] - 1.0, q[1], *v], limits={"v": 1.0}
+    )
+    found = fixed.solve(np.zeros(4), iterations=200)  # a radian in half a second takes 2 rad/s
+    assert not found.converged and found.violation > 0.1
+    assert found.reason in ("no step brings it nearer to its limits", "the iterations are used up")

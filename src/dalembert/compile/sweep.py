@@ -91,6 +91,12 @@ class Layout:
         """Numbers of a row of the plan: K̃ (m, X), x, u, gap, p, and, if wanted, the costate of the next node."""
         return self.m * self.X + (3 if self.costates else 2) * self.n + self.m + self.p
 
+    @property
+    def place_of_parameters(self) -> slice:
+        """Where p stands in a row of the plan."""
+        first = self.m * self.X + 2 * self.n + self.m
+        return slice(first, first + self.p)
+
     def pad(self, u: Sequence[Any], x: Sequence[Any]) -> list[Any]:
         """A row over (u, x̃), padded."""
         return [*u, *[0.0] * (self.U - self.m), *self.pad_state(x)]

@@ -227,6 +227,17 @@ class OptimalControl:
         return [row for pair in both for row in pair if np.isfinite(row[2])]
 
     @cached_property
+    def input_fences(self) -> list[tuple[float, int, float]]:
+        """The same of inputs, (sign, place in u, limit), where a node has other limits too: beside these they are kept
+        by the same barrier; alone, by the step of the solver."""
+        if not (self.fences or self.terms["inequalities"]):
+            return []
+        rows = [
+            (sign, i, float(row[i])) for sign, row in zip((-1.0, 1.0), self.bounds, strict=True) for i in range(self.m)
+        ]
+        return [row for row in rows if np.isfinite(row[2])]
+
+    @cached_property
     def terms(self) -> dict[str, list[Cost]]:
         known = [*GROUPS, *self.values]
         still = [k for k in known if k != "u"]
@@ -242,7 +253,8 @@ class OptimalControl:
     def sizes(self) -> dict[str, int]:
         """The numbers of a node beyond (x, u): t, parameters, multipliers, μ."""
         own = {"t": 1, **{name: prod(x.shape[1:]) for name, x in self.values.items()}}
-        return {**own, "costate": self.n * self.exact, "λ": self.multipliers, "μ": 1 if self.multipliers else 0}
+        M = self.multipliers
+        return {**own, "costate": self.n * self.exact, "√w": M, "λ": M, "μ": 1 if M else 0}
 
     @property
     def costates(self) -> slice:
@@ -291,8 +303,9 @@ class OptimalControl:
         return new if flow.settle is None else list(flow.settle(t + h, x, new, w))
 
     def _limited(self, x: Scalars, u: Scalars | None, p: Scalars) -> list[Scalar]:
-        """g ≤ 0: limits of states, then the user's; at the last node those that need no input."""
+        """g ≤ 0: limits of states, of inputs, then the user's; at the last node those that need no input."""
         found: list[Scalar] = [sign * (x[j] - limit) for sign, j, limit in self.fences]
+        found += [-1.0 if u is None else sign * (u[i] - limit) for sign, i, limit in self.input_fences]
         given = self._read(x, [0.0] * self.m if u is None else u, p)
         for term in self.terms["inequalities"]:
             values, residuals = evaluate("inequalities", [term], given)
@@ -307,27 +320,52 @@ class OptimalControl:
     @cached_property
     def counts(self) -> tuple[int, int]:
         """How many inequalities a node has, and equalities the last one."""
-        x, u, p = [0.3] * self.n, [0.2] * self.m, [0.1] * (1 + sum(prod(v.shape[1:]) for v in self.values.values()))
-        inequalities = len(self.fences) + _count("inequalities", self.terms["inequalities"], self._read(x, u, p))
-        return inequalities, _count("end", self.terms["end"], self._read(x, u, p))
+        return len(self.limits_of_inputs), _count("end", self.terms["end"], self._sample)
+
+    @property
+    def _sample(self) -> dict[str, Any]:
+        """Numbers of a node on which functions are tried."""
+        p = [0.1] * (1 + sum(prod(v.shape[1:]) for v in self.values.values()))
+        return self._read([0.3] * self.n, [0.2] * self.m, p)
+
+    @cached_property
+    def limits_of_inputs(self) -> list[bool]:
+        """Of each inequality of a node, whether inputs are in it: the others say nothing at the start, which is given,
+        and hold at the last node too."""
+        found = [False] * len(self.fences) + [True] * len(self.input_fences)
+        for term in self.terms["inequalities"]:
+            found += ["u" in argument_names("inequalities", term)] * _count("inequalities", [term], self._sample)
+        return found
 
     @property
     def multipliers(self) -> int:
         """Multipliers of a node: of inequalities first, then those of the end (used at the last node alone)."""
         return sum(self.counts)
 
+    @property
+    def places_of_limits(self) -> tuple[slice, slice]:
+        """Where √w and λ of the limits stand among the numbers of a node; the last number is μ."""
+        last, M = self.layout.p - 1, self.multipliers
+        return slice(last - 2 * M, last - M), slice(last - M, last)
+
     def _penalties(self, x: Scalars, u: Scalars | None, p: Scalars) -> list[Scalar]:
-        """The residuals of the augmented Lagrangian, max(0, λ + μ g) / √μ, and at the end (λ + μ e) / √μ."""
-        if not self.multipliers:
+        """What limits add to the residuals: those of the augmented Lagrangian, max(0, λ + μ g) / √μ, and at the end
+        (λ + μ e) / √μ; with μ = 0 those of a Newton step of the barrier, √w g + λ (see `optimal.barrier`)."""
+        M = self.multipliers
+        if not M:
             return []
-        mu, first = p[-1], len(p) - 1 - self.multipliers
-        scale = 1.0 / sqrt(mu)
+        mu, last = p[-1], len(p) - 1
+        weights, own = p[last - 2 * M : last - M], p[last - M : last]
+        penalized = mu > 0.0
+        scale = 1.0 / sqrt(where(penalized, mu, 1.0))
         g = self._limited(x, u, p)
-        s = [(p[first + i] + mu * y) * scale for i, y in enumerate(g)]
-        penalties = [where(y > 0.0, y, 0.0) for y in s]
-        if u is None:
-            penalties += [(p[first + len(g) + i] + mu * y) * scale for i, y in enumerate(self._ended(x, p))]
-        return penalties
+        e = self._ended(x, p) if u is None else []
+        found, held = [], range(len(self.fences), len(self.fences) + len(self.input_fences))
+        for i, y in enumerate([*g, *e]):
+            push = (own[i] + mu * y) * scale
+            one_sided = push if i >= len(g) else 0.0 if i in held else where(push > 0.0, push, 0.0)
+            found.append(where(penalized, one_sided, weights[i] * y + own[i]))
+        return found
 
     def cost(self, x: Scalars, u: Scalars | None, p: Scalars) -> tuple[list[Scalar], Slopes]:
         """(values, residuals) of a node, with penalties; of the last one without u."""

@@ -14,12 +14,14 @@ from dalembert.arguments import array, count, number
 from dalembert.errors import InputError
 from dalembert.flow import Array, Scalar, Scalars
 from dalembert.law import Law
+from dalembert.optimal.barrier import Barrier
 from dalembert.optimal.problem import OptimalControl
 from dalembert.optimal.solver import CONVERGED, DIVERGED, STOPPED, VIOLATED, Engine, Progress, chunk, run
 
 PENALTY, HARDER, HARDEST = 10.0, 10.0, 1e8  # μ at first, its factor, and its largest
 ROUNDS = 30  # of multipliers
 BETTER = 0.25  # of the violation of the round before: less, and μ stays as it is
+EVEN = 1e-4  # √w of a limit that is no more than linear
 OUTSIDE = 1e-9  # relative, by which a start may lie outside its limits
 
 
@@ -114,10 +116,10 @@ def solve(
     rounds, tol = count("iterations", iterations, 1), number("tolerance", tolerance, above=0.0, most=0.1)
     near = number("accuracy", accuracy, above=0.0)
     start = array("x0", x0, (..., n), meaning=f"the states {', '.join(problem.flow.states)}")
-    _check_start(problem, start)
     lead, given = start.shape[:-1], parameters or {}
     P = problem.parameters_at(number("t0", t0, "s"), lead, **given).reshape(-1, N + 1, problem.layout.p)
     X0 = start.reshape(-1, n)
+    _check_start(problem, X0, P)
     U = None if u is None else _spread(array("u", u, (..., N, m), (m,)), lead, (N, m))
     X = None if x is None else _spread(array("x", x, (..., N + 1, n)), lead, (N + 1, n))
     parts: list[tuple[Any, ...]] = []
@@ -151,13 +153,23 @@ def _spread(guess: Array, lead: tuple[int, ...], core: tuple[int, int]) -> Array
         raise InputError(f"a guess has shape {guess.shape}; it must end in {core}, and fit {lead} starts") from None
 
 
-def _check_start(problem: OptimalControl, x0: Array) -> None:
+def _check_start(problem: OptimalControl, x0: Array, P: Array) -> None:
     flow = problem.flow
     for sign, j, limit in problem.fences:
         if (sign * (x0[..., j] - limit) > OUTSIDE * max(1.0, abs(limit))).any():
             worst = float((x0[..., j]).max() if sign > 0 else x0[..., j].min())
             raise InputError(
                 f"{flow.states[j]!r} starts at {worst:g}, {'above' if sign > 0 else 'below'} its limit {limit:g}: no "
+                "motion from there keeps to it; move the start, or the limit"
+            )
+    own = problem.counts[0] - len(problem.fences) - len(problem.input_fences)
+    if own:
+        still = ~np.array(problem.limits_of_inputs[-own:], bool)
+        found = problem.inequality(x0, np.zeros(problem.m), P[..., 0, :])[..., -own:]
+        late = np.flatnonzero((np.where(still, found, -1.0) > OUTSIDE).reshape(-1, own).any(0))
+        if len(late):
+            raise InputError(
+                f"row {late[0]} of the inequalities is {float(found[..., late[0]].max()):g} at the start, above 0: no "
                 "motion from there keeps to it; move the start, or the limit"
             )
     if flow.check is not None:
@@ -195,7 +207,7 @@ class _Chunk:
         self.states = [Progress() for _ in range(self.count)]
         engine.ps[:] = P
         if problem.multipliers:
-            engine.ps[..., -1] = PENALTY
+            engine.ps[..., -1] = 0.0 if problem.counts[0] else PENALTY
         engine.us[:] = np.clip(balance(problem, x0)[:, None] if u is None else u, *problem.bounds)
         engine.xs[:, 0] = x0
         if x is None:
@@ -221,6 +233,8 @@ class _Chunk:
         self, iterations: int, tolerance: float, accuracy: float, tell: Callable[[], None] | None
     ) -> tuple[Any, ...]:
         e = self.engine
+        if self.problem.counts[0]:
+            return self._inside(iterations, tolerance, accuracy, tell)
         run(e, self.states, iterations, tolerance, tell)
         if not self.problem.multipliers:
             return self.certify()
@@ -242,6 +256,30 @@ class _Chunk:
                 state.reason = VIOLATED
         return self.certify()
 
+    def _inside(
+        self, iterations: int, tolerance: float, accuracy: float, tell: Callable[[], None] | None
+    ) -> tuple[Any, ...]:
+        """One after the other, each by a barrier."""
+        e = self.engine
+        barrier = Barrier(self.problem)
+        kept = np.zeros((self.count, self.problem.N + 1, self.problem.multipliers))
+        for k, state in enumerate(self.states):
+            barrier.solve(e.xs[k], e.us[k], e.ps[k], state, iterations, tolerance, accuracy, tell)
+            own = barrier.engine
+            e.xs[k], e.us[k], e.ps[k], kept[k] = own.xs[0], own.us[0], own.ps[0], barrier.multipliers
+            if state.reason == STOPPED:
+                for later in self.states[k + 1 :]:
+                    later.reason = STOPPED
+                break
+        for state, left in zip(self.states, self._violation().tolist(), strict=True):
+            if left > accuracy and state.reason == CONVERGED:
+                state.reason = VIOLATED
+        found = list(self.certify())
+        weights, own = self.problem.places_of_limits  # for the gradient each limit weighs λ, and next to no more
+        e.ps[..., weights], e.ps[..., own] = EVEN, kept / EVEN
+        found[4], found[-1] = self.certify()[4], kept
+        return tuple(found)
+
     def _limits(self) -> Array:
         """(count, N + 1, multipliers): g and, at the last node, e; zero where a node has none."""
         e, p = self.engine, self.problem
@@ -259,13 +297,13 @@ class _Chunk:
 
     def _multiply(self, rows: list[int], worst: Array, before: Array) -> None:
         e, p, first = self.engine, self.problem, self.problem.counts[0]
-        at = p.layout.p - 1 - p.multipliers
+        at = p.places_of_limits[1]
         mu = e.ps[:, :1, -1:]
-        new = e.ps[..., at:-1] + mu * self._limits()
+        new = e.ps[..., at] + mu * self._limits()
         new[..., :first] = np.maximum(new[..., :first], 0.0)
         new[:, :-1, first:] = 0.0
         for k in rows:
-            e.ps[k, :, at:-1] = new[k]
+            e.ps[k, :, at] = new[k]
             if worst[k] > BETTER * before[k]:
                 e.ps[k, :, -1] = min(e.ps[k, 0, -1] * HARDER, HARDEST)
 
@@ -284,6 +322,5 @@ class _Chunk:
         good = np.array([s.reason == CONVERGED for s in self.states])
         reasons = np.array([s.reason for s in self.states], dtype=object)
         steps = np.array([s.before + s.iterations for s in self.states])
-        at = p.layout.p - 1 - p.multipliers
-        kept = e.ps[..., at:-1].copy() if p.multipliers else np.zeros((self.count, p.N + 1, 0))
+        kept = e.ps[..., p.places_of_limits[1]].copy() if p.multipliers else np.zeros((self.count, p.N + 1, 0))
         return (e.xs, e.us, cost, K, e.info[:, 1].copy(), defect, violation, good, reasons, steps, kept)

@@ -16,6 +16,7 @@ from math import inf, isfinite
 import numpy as np
 
 from dalembert.caching import cached_property
+from dalembert.flow import Array
 from dalembert.optimal.problem import OptimalControl
 
 LENGTHS = 8
@@ -27,13 +28,14 @@ EASY, HARD = 1, 4  # up to which length, counted from the longest, it is relaxed
 ROUNDING = 1e-13  # of the cost, below which a promised decrease cannot be seen
 NOTHING = 1e-9  # of the cost of the guess, and of 1: what is a cost of zero
 CACHE = 1 << 20  # bytes of the plans of problems that are solved together
-CONVERGED, STALLED, LIMIT, STOPPED, DIVERGED, VIOLATED = (
+CONVERGED, STALLED, LIMIT, STOPPED, DIVERGED, VIOLATED, UNKEPT = (
     "converged",
     "no step makes it better",
     "the iterations are used up",
     "interrupted",
     "the cost is not finite",
     "limits are not kept",
+    "no step brings it nearer to its limits",
 )
 
 
@@ -168,12 +170,16 @@ class Engine:
 
     def forward_all(self, k: int) -> list[float]:
         """All lengths of problem k, one per lane; their costs."""
+        return self.forward_lanes(k, self.step, self.ps[k, -1]).tolist()
+
+    def forward_lanes(self, k: int, step: Array, last: Array) -> Array:
+        """Lengths of problem k (and limits of inputs), one row of `step` per lane; their costs."""
         room, problem = self.lanes, self.problem
         room.x0[:, : problem.n] = self.xs[k, 0]
-        problem.rollout.ufunc(room.x0, self.plan[k], self.step, self.clock, self.counts, out=room.out)
-        problem.last.ufunc(room.end[:, : problem.n], self.ps[k, -1], out=room.last)
+        problem.rollout.ufunc(room.x0, self.plan[k], step, self.clock, self.counts, out=room.out)
+        problem.last.ufunc(room.end[:, : problem.n], last, out=room.last)
         room.last += room.end[:, problem.n]
-        return room.last.tolist()
+        return room.last
 
     def forward(self, rows: list[int]) -> list[float]:
         """The whole step of these problems, one problem per lane; their costs."""
