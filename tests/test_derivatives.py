@@ -9,7 +9,7 @@ from mpmath import mp, mpf
 
 import dalembert as dl
 from dalembert import scalar
-from dalembert.algorithms import newton_euler
+from dalembert.algorithms import linear, newton_euler
 from dalembert.compile import compile_function, gradient
 from dalembert.compile.graph import Graph
 from oracles.pinocchio_model import PinocchioModel
@@ -170,3 +170,19 @@ def test_linearize():
 def test_wrong_use(call, words):
     with pytest.raises(dl.DalembertError, match=words):
         call(dl.load("planar-2r").kernel("inverse_dynamics"))
+
+
+@pytest.mark.parametrize("branched", [True, False])
+def test_slopes_by_the_factors_of_a_tree(branched):
+    """−M⁻¹ B of a trunk of two joints with three branches of two, and of a chain: as NumPy's, zeros of B included."""
+    rng = np.random.default_rng(0)
+    branch = np.array([0, 0, 1, 1, 2, 2, 3, 3])
+    apart = (branch[:, None] != branch) & (branch[:, None] > 0) & (branch > 0) & branched
+    L = np.where(apart, 0.0, np.tril(rng.normal(size=(8, 8)), -1)) + np.eye(8)
+    M = L.T @ np.diag(rng.uniform(1, 2, 8)) @ L
+    B, C = (np.where(apart, 0.0, rng.normal(size=(8, 8))) for _ in range(2))
+    assert apart.any() == branched and (M[apart] == 0).all()
+    inverse, (by_b, by_c) = linear.inverse_and_slopes(M.tolist(), B.tolist(), C.tolist())
+    assert np.allclose(inverse, np.linalg.inv(M), rtol=1e-11, atol=1e-11)
+    assert np.allclose(by_b, -np.linalg.solve(M, B), rtol=1e-11, atol=1e-11)
+    assert np.allclose(by_c, -np.linalg.solve(M, C), rtol=1e-11, atol=1e-11)

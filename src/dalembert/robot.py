@@ -767,16 +767,28 @@ class Robot(Displayed):
         return regressor.parameter_names(self.model, friction, rotor)
 
     def inverse_dynamics_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, friction: bool = False
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        friction: bool = False,
+        *,
+        out: tuple[Array, Array, Array] | None = None,
     ) -> tuple[Array, Array, Array]:
         """(∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈) of inverse dynamics; the last is M.  (..., n, n) each."""
-        return self._run(("inverse_dynamics_derivatives", (), switch("friction", friction)), None, q, qd, qdd)
+        return self._run(("inverse_dynamics_derivatives", (), switch("friction", friction)), out, q, qd, qdd)
 
     def forward_dynamics_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = False
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        friction: bool = False,
+        *,
+        out: tuple[Array, Array, Array] | None = None,
     ) -> tuple[Array, Array, Array]:
         """(∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ) of forward dynamics; the last is M⁻¹.  (..., n, n) each."""
-        return self._run(("forward_dynamics_derivatives", (), switch("friction", friction)), None, q, qd, tau)
+        return self._run(("forward_dynamics_derivatives", (), switch("friction", friction)), out, q, qd, tau)
 
     def equations(
         self,

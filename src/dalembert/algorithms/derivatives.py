@@ -52,23 +52,24 @@ def inverse_dynamics_derivatives(
     V = joints.twists(model, T, qd)
     before, A = _accelerations(model, T, V, qd, qdd)
     I = composite.composites(model, T)
-    B = composite.velocity_factors(model, T, V)
+    twice = [v.scaled(2.0) for v in V]
+    B = composite.velocity_factors(model, T, twice)  # of twice the velocity: 2 B^C, in which all is written
     F = [b.inertia.momentum(A[i]) + V[i].cross_force(b.inertia.momentum(V[i])) for i, b in enumerate(model.bodies)]
     for i in reversed(range(N)):
         if model.parents[i] >= 0:
             F[model.parents[i]] = F[model.parents[i]] + F[i].to_parent(T[i])
-    columns = [own for i in range(N) for own in _columns(model, i, V[i], before[i], qd)]
+    columns = [own for i in range(N) for own in _columns(model, i, V[i], twice[i], before[i], qd)]
     D_q, D_qd, M = (composite.empty(model) for _ in range(3))
     for i, body in enumerate(model.bodies):
         for a in model.columns[i]:
             # Column a, for the joints before it (and its own), and row a, for columns before it.
             c = columns[a]
-            velocity = I[i].momentum(c.mean) + B[i].apply(c.S)
-            position = B[i].apply(c.first).scaled(2.0) + I[i].momentum(c.second)
-            inertial, factor = I[i].momentum(c.S), B[i].apply_transposed(c.S).scaled(2.0)
+            velocity = I[i].momentum(c.sum) + B[i].apply(c.S)
+            position = B[i].apply(c.first) + I[i].momentum(c.second)
+            inertial, factor = I[i].momentum(c.S), B[i].apply_transposed(c.S)
             for b in model.columns[i]:
                 M[b][a] = columns[b].S.dot(inertial) + (body.rotor_inertia if a == b else 0.0)
-                D_q[b][a], D_qd[b][a] = columns[b].S.dot(position), 2.0 * columns[b].S.dot(velocity)
+                D_q[b][a], D_qd[b][a] = columns[b].S.dot(position), columns[b].S.dot(velocity)
             position = position + c.S.cross_force(F[i])
             k = i
             while model.parents[k] >= 0:
@@ -79,9 +80,9 @@ def inverse_dynamics_derivatives(
                 for b in model.columns[k]:
                     d = columns[b]
                     M[a][b] = M[b][a] = d.S.dot(inertial)
-                    D_q[b][a], D_qd[b][a] = d.S.dot(position), 2.0 * d.S.dot(velocity)
+                    D_q[b][a], D_qd[b][a] = d.S.dot(position), d.S.dot(velocity)
                     D_q[a][b] = d.first.dot(factor) + d.second.dot(inertial)
-                    D_qd[a][b] = d.S.dot(factor) + 2.0 * d.mean.dot(inertial)
+                    D_qd[a][b] = d.S.dot(factor) + d.sum.dot(inertial)
     if friction:
         loads = [columns[a].S.dot(F[i]) for i in range(N) for a in model.columns[i]]
         _brake(model, qd, loads, D_q, D_qd, M)
@@ -103,24 +104,24 @@ def _brake(model: Model, qd: Coordinates, loads: Coordinates, D_q: Square, D_qd:
 
 
 class _Column(NamedTuple):
-    """A column S of a joint, ψ̇ and ψ̈, and half the sum of ψ̇ and Ṡ = V × S: the same, where the joint has only one
+    """A column S of a joint, ψ̇ and ψ̈, and the sum of ψ̇ and Ṡ = V × S: twice the same, where the joint has only one
     column, because its own motion adds nothing, S × S = 0."""
 
     S: Motion
     first: Motion
     second: Motion
-    mean: Motion
+    sum: Motion
 
 
-def _columns(model: Model, i: int, V: Motion, A: Motion, qd: Coordinates) -> Iterator[_Column]:
-    """The columns of the joint of body i, of twist V, after a body of acceleration A."""
+def _columns(model: Model, i: int, V: Motion, twice: Motion, A: Motion, qd: Coordinates) -> Iterator[_Column]:
+    """The columns of the joint of body i, of twist V (`twice` is 2 V), after a body of acceleration A."""
     V_before = V - joints.relative(model, i, joints.rates(model, qd))
     own = joints.subspace(model.bodies[i])
     for S in own:
         rate = V.cross(S)
         first = rate if len(own) == 1 else V_before.cross(S)
-        mean = rate if len(own) == 1 else (first + rate).scaled(0.5)
-        yield _Column(S, first, A.cross(S) + V_before.cross(first), mean)
+        both = twice.cross(S) if len(own) == 1 else first + rate
+        yield _Column(S, first, A.cross(S) + V_before.cross(first), both)
 
 
 def forward_dynamics_derivatives(
@@ -134,7 +135,10 @@ def forward_dynamics_derivatives(
         lost = friction_torque(model, q, qd) if friction else [0.0] * model.nv
         qdd = articulated.factorized(model, q, qd, [t - f for t, f in zip(tau, lost, strict=True)])
     D_q, D_qd, M = inverse_dynamics_derivatives(model, q, qd, qdd, friction)
+    if not by_load:
+        inverse, (by_q, by_qd) = linear.inverse_and_slopes(M, D_q, D_qd)
+        return by_q, by_qd, inverse
     one = [[1.0 if i == j else 0.0 for j in range(model.nv)] for i in range(model.nv)]
-    inverse = linear.solve(M, one) if by_load else linear.inverse_ldl(M)
+    inverse = linear.solve(M, one)
     minus = [[-x for x in row] for row in inverse]
     return linear.product(minus, D_q), linear.product(minus, D_qd), inverse

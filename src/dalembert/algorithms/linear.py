@@ -20,10 +20,7 @@ def product(A: Rows, B: Rows) -> list[list[Scalar]]:
 
 
 def inner(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    total: Scalar = 0.0
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total
+    return _add_products(0.0, a, b)
 
 
 def total(values: Iterable[Scalar]) -> Scalar:
@@ -146,18 +143,55 @@ def factor_gram(G: Rows, tolerance: float | None) -> Dependable:
 
 def inverse_ldl(M: Rows) -> list[list[Scalar]]:
     """M⁻¹ of a symmetric positive definite M: with P = L⁻¹ (unit lower triangular), M⁻¹ = P D⁻¹ Pᵀ."""
+    P, Q = _inverse_factors(M)
+    return _inverse(P, Q)
+
+
+def inverse_and_slopes(M: Rows, *right: Rows) -> tuple[list[list[Scalar]], list[list[list[Scalar]]]]:
+    """(M⁻¹, [−M⁻¹ B for each B]) of a symmetric positive definite M = Lᵀ D L.
+
+    By P (D⁻¹ Pᵀ B): P = L⁻¹ has the zeros of a tree's branches, and Pᵀ B those of B, where M⁻¹ is full. Without
+    branches nothing is gained, and M⁻¹ B costs less."""
+    P, Q = _inverse_factors(M)
+    inverse, n = _inverse(P, Q), len(P)
+    if not any(_structural_zero(x) for k, row in enumerate(P) for x in row[:k]):
+        minus = [[-x for x in row] for row in inverse]
+        return inverse, [product(minus, B) for B in right]
+    found = []
+    for B in right:
+        columns = []
+        for column in zip(*B, strict=True):
+            y = [inner(Q[k][k:], column[k:]) for k in range(n)]
+            columns.append([_add_products(-y[k], P[k][:k], [-x for x in y[:k]]) for k in range(n)])
+        found.append(transposed(columns))
+    return inverse, found
+
+
+def _inverse_factors(M: Rows) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
+    """(P, D⁻¹ Pᵀ) with P = L⁻¹, unit lower triangular, M = Lᵀ D L."""
     L, inverse = factor_ldl(M)
     n = len(L)
     P: list[list[Scalar]] = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
     for i in range(n):
         for j in range(i):
             P[i][j] = -inner(L[i][j:i], [P[k][j] for k in range(j, i)])
+    return P, [[P[i][k] * inverse[k] for i in range(n)] for k in range(n)]
+
+
+def _inverse(P: Rows, Q: Rows) -> list[list[Scalar]]:
+    n = len(P)
     out: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     for j in range(n):
-        scaled = [P[j][k] * inverse[k] for k in range(j + 1)]
+        scaled = [Q[k][j] for k in range(j + 1)]
         for i in range(j, n):
             out[i][j] = out[j][i] = inner(P[i][: j + 1], scaled)
     return out
+
+
+def _add_products(total: Scalar, a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    for x, y in zip(a, b, strict=True):
+        total = total + x * y
+    return total
 
 
 def solve(A: Rows, B: Rows) -> list[list[Scalar]]:

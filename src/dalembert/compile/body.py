@@ -5,7 +5,7 @@ Long programs are cut into functions that pass values through an array: code gen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dalembert.compile.kinds import Kind
@@ -168,7 +168,7 @@ def sin_cos_loop(w: Writer) -> str:
     return function(f"sin_cos_{w.width}", f"ptr noalias %angles, ptr noalias %trig, {w.index} %count{table}", w.lines)
 
 
-def _places(program: Program, results: Sequence[str] = ()) -> dict[int, list[Place]]:
+def places_of(program: Program, results: Sequence[str] = ()) -> dict[int, list[Place]]:
     """For each step that is an output, its places: in one array, or each group of outputs in an array of its own."""
     places: dict[int, list[Place]] = {}
     first = 0
@@ -187,7 +187,7 @@ def constants(program: Program, width: int, kind: Kind, name: str) -> str:
     """Fills the output buffer with the outputs that do not depend on the state, once per call: a loop over a table,
     in which the others are zero."""
     values = [0.0] * sum(len(group) for group in program.outputs)
-    for k, places in _places(program).items():
+    for k, places in places_of(program).items():
         if program.steps[k].operation == "constant":
             for _, p in places:
                 values[p] = program.steps[k].value
@@ -205,18 +205,29 @@ def constants(program: Program, width: int, kind: Kind, name: str) -> str:
 
 
 def body(program: Program, positions: Sequence[int], width: int, kind: Kind, name: str, how: Emission) -> str:
-    """The straight-line function, whole or in pieces."""
-    if program.operations + sum(len(group) for group in program.outputs) > how.longest:
-        return _pieces(program, positions, width, kind, name, how.piece)
+    """The straight-line function, whole or in pieces: body(in, out), both arrays of vectors."""
+    if is_long(program, how):
+        given = ("%in", "%out")
+        text, waiting = pieces(program, positions, width, kind, f"{name}_all", how.piece, given, places_of(program))
+        w = Writer(width, kind)
+        w.do(f"%wait = alloca [{max(waiting.values(), default=0) + 1} x {w.V}], align 64")
+        w.do(f"call void @{name}_all(ptr %in, ptr %out, ptr %wait)")
+        w.do("ret void")
+        return text + "\n" + function(name, "ptr noalias %in, ptr noalias %out", w.lines)
     w = Writer(width, kind)
     body = _Body(w, program, _packed(positions), _angles(program))
     body.begin()
-    places = _places(program)
+    places = places_of(program)
     for k, step in enumerate(program.steps):
         if step.operation != "constant":
             body.write(k, places.get(k, ()))
     w.do("ret void")
     return function(name, "ptr noalias %in, ptr noalias %out", w.lines)
+
+
+def is_long(program: Program, how: Emission) -> bool:
+    """Whether it is cut into pieces."""
+    return program.operations + sum(len(group) for group in program.outputs) > how.longest
 
 
 def _packed(positions: Sequence[int]) -> list[Place]:
@@ -234,7 +245,7 @@ def write_step(w: Writer, program: Program, arguments: Sequence[str], results: S
     given = {
         (f"%{arguments[s.value[0]]}", s.value[1]): k for k, s in enumerate(program.steps) if s.operation == "input"
     }
-    places = _places(program, [f"%{r}" for r in results])
+    places = places_of(program, [f"%{r}" for r in results])
     for k, step in enumerate(program.steps):
         for place in places.get(k, ()):
             if place in given:
@@ -245,45 +256,50 @@ def write_step(w: Writer, program: Program, arguments: Sequence[str], results: S
     return len(body.angles)
 
 
-def _pieces(program: Program, positions: Sequence[int], width: int, kind: Kind, name: str, size: int) -> str:
-    """The same, cut every `size` steps; what a later piece needs waits in an array, whose places are used
-    again once their last reader is done."""
-    steps = program.steps
-    angles = _angles(program)
+def pieces(
+    program: Program,
+    positions: Sequence[int],
+    width: int,
+    kind: Kind,
+    name: str,
+    size: int,
+    arrays: Sequence[str],
+    places: Mapping[int, Sequence[Place]],
+    keep: bool = False,
+) -> tuple[str, dict[int, int]]:
+    """name(*arrays, wait), cut every `size` steps; what a later piece needs waits in an array of vectors, whose places
+    are used again once their last reader is done. To `keep` the outputs, they wait there until the end. Also given is
+    the place of each step that waits."""
+    steps, angles = program.steps, _angles(program)
     known = set(angles)
-    computed = [k for k, step in enumerate(steps) if not _at_hand(step, known)]
-    places = _places(program)
-    piece, pieces = _cut(computed, places, size)
-    slot, slots = _slots(program, piece, computed)
-    handed = [(k, p) for k in places if k not in piece and steps[k].operation != "constant" for p in places[k]]
-    extra = [handed[at : at + size] for at in range(0, len(handed), size)]  # inputs that are outputs too
+    wanted = {k for group in program.outputs for k in group if steps[k].operation != "constant"}
+    computed = [k for k, step in enumerate(steps) if k in wanted or not _at_hand(step, known)]
+    piece, cut = _cut(computed, places, size)
+    slot = _slots(program, piece, computed, dict.fromkeys(wanted, len(cut)) if keep else {})
+    parameters, given = (", ".join(f"ptr {of}{a}" for a in (*arrays, "%wait")) for of in ("noalias ", ""))
     functions = []
-    parameters = "ptr noalias %in, ptr noalias %out, ptr noalias %wait, ptr noalias %trig"
-    count = len(pieces) + len(extra)
-    for p in range(count):
+    for p, own in enumerate(cut):
         w = Writer(width, kind)
         body = _WaitingBody(w, program, _packed(positions), angles, piece, p, slot)
-        for k in pieces[p] if p < len(pieces) else ():
+        for k in own:
             body.write(k, places.get(k, ()))
             if k in slot:
                 w.store(body.name(k), "%wait", slot[k])
-        for k, place in extra[p - len(pieces)] if p >= len(pieces) else ():
-            body.write(k, (place,))
         w.do("ret void")
-        functions.append(function(f"{name}_{p}", parameters, w.lines, noinline=True))
+        functions.append(function(f"{name}_{p}", f"{parameters}, ptr noalias %trig", w.lines, noinline=True))
     w = Writer(width, kind)
-    w.do(f"%wait = alloca [{max(slots, 1)} x {w.V}], align 64")
     start = _Body(w, program, _packed(positions), angles)
     start.begin()
-    trig = "%trig" if start.angles else "null"
-    for p in range(count):
-        w.do(f"call void @{name}_{p}(ptr %in, ptr %out, ptr %wait, ptr {trig})")
+    for p in range(len(cut)):
+        w.do(f"call void @{name}_{p}({given}, ptr {'%trig' if start.angles else 'null'})")
     w.do("ret void")
-    functions.append(function(name, "ptr noalias %in, ptr noalias %out", w.lines))
-    return "\n".join(functions)
+    functions.append(function(name, parameters, w.lines, noinline=True))
+    return "\n".join(functions), slot
 
 
-def _cut(computed: list[int], places: dict[int, list[Place]], size: int) -> tuple[dict[int, int], list[list[int]]]:
+def _cut(
+    computed: list[int], places: Mapping[int, Sequence[Place]], size: int
+) -> tuple[dict[int, int], list[list[int]]]:
     """Which piece each step belongs to, and the steps of each piece: about `size` steps and stores."""
     piece: dict[int, int] = {}
     pieces: list[list[int]] = []
@@ -337,9 +353,9 @@ def _reads(program: Program, k: int) -> list[int]:
     return found
 
 
-def _slots(program: Program, piece: dict[int, int], computed: list[int]) -> tuple[dict[int, int], int]:
-    """Which place of the waiting array each value that crosses a cut takes."""
-    last: dict[int, int] = {}
+def _slots(program: Program, piece: dict[int, int], computed: list[int], until: dict[int, int]) -> dict[int, int]:
+    """Which place of the waiting array each value takes that crosses a cut, or waits `until` a piece is done."""
+    last = dict(until)
     for k in computed:
         for x in _reads(program, k):
             if x in piece:
@@ -353,10 +369,10 @@ def _slots(program: Program, piece: dict[int, int], computed: list[int]) -> tupl
         if piece[k] != current:
             current = piece[k]
             free.extend(ending.pop(current - 1, ()))
-        if last.get(k, current) > current:
+        if last.get(k, current) > current or k in until:
             if free:
                 slot[k] = free.pop()
             else:
                 slot[k], top = top, top + 1
             ending.setdefault(last[k], []).append(slot[k])
-    return slot, top
+    return slot

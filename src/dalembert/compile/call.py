@@ -49,14 +49,21 @@ _METH_FASTCALL = 0x0080
 LARGEST = 4096  # numbers: they lie on the stack
 
 
-def call_function(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]], lone: bool) -> str:
+def call_function(
+    inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]], lone: bool, waiting: int
+) -> str:
     """The IR of the builtin. The short way is only for kernels with code for a `lone` state, whose results are arrays,
-    with no empty core dimension."""
+    with no empty core dimension. `waiting`: the body puts its results where they belong, and takes room for so many
+    numbers to wait."""
     w = _Lines(["entry:"])
-    short = lone and callable_directly(inputs, outputs)
+    on_stack = sum(map(prod, inputs)) + (waiting or sum(map(prod, outputs)))
+    short = lone and on_stack <= LARGEST and callable_directly(inputs, outputs)
     if short:
         w.do(f"%in = alloca [{sum(prod(s) for s in inputs)} x double], align 64")
-        w.do(f"%out = alloca [{sum(prod(s) for s in outputs)} x double], align 64")
+        if waiting:
+            w.do(f"%wait = alloca [{waiting} x double], align 64")
+        else:
+            w.do(f"%out = alloca [{sum(prod(s) for s in outputs)} x double], align 64")
         w.do(f"%shape = alloca [{max(len(s) for s in outputs)} x i64]")
     w.do(f"%right = icmp eq i64 %count, {len(inputs)}")
     w.do(f"br i1 %right, label %{'arguments' if short else 'kinds'}, label %more")
@@ -66,7 +73,7 @@ def call_function(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int
     w.do("br label %kinds")
     if short:
         w.label("arguments")
-        _short_way(w, inputs, outputs)
+        _short_way(w, inputs, outputs, waiting > 0)
     w.label("kinds")
     plain = [w.entry(k) for k in range(len(_ENTRIES) - len(PLAIN), len(_ENTRIES))]
     for k in range(len(inputs)):
@@ -80,7 +87,7 @@ def call_function(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int
     return head + "\n".join([f"define ptr @{SYMBOL}(ptr %self, ptr %args, i64 %count) {{", *w.lines, "}"])
 
 
-def _short_way(w: _Lines, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> None:
+def _short_way(w: _Lines, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]], placed: bool) -> None:
     """One state in plain arrays, by the scalar body."""
     array_type, descriptor = w.entry(0), w.entry(1)
     data = [w.checked(k, core, array_type, descriptor) for k, core in enumerate(inputs)]
@@ -89,7 +96,12 @@ def _short_way(w: _Lines, inputs: Sequence[tuple[int, ...]], outputs: Sequence[t
         to = w.let(f"getelementptr double, ptr %in, i64 {place}")
         w.do(f"call void @gather_flat_1(ptr {pointer}, i64 0, i64 {prod(core)}, i64 1, ptr {to})")
         place += prod(core)
-    if len(outputs) == 1:  # straight into the result's own memory
+    if placed:
+        arrays = [w.array(shape, array_type) for shape in outputs]
+        given = ", ".join(f"ptr {w.load('ptr', array, _DATA_AT)}, i64 0" for array in arrays)
+        w.do(f"call void @body_1(ptr %in, ptr %wait, {given})")
+        result = arrays[0] if len(arrays) == 1 else w.tuple_of(arrays)
+    elif len(outputs) == 1:  # straight into the result's own memory
         result = w.array(outputs[0], array_type)
         out = w.load("ptr", result, _DATA_AT)
         w.do(f"call void @constants_1(ptr {out})")
@@ -97,7 +109,13 @@ def _short_way(w: _Lines, inputs: Sequence[tuple[int, ...]], outputs: Sequence[t
     else:
         w.do("call void @constants_1(ptr %out)")
         w.do("call void @body_1(ptr %in, ptr %out)")
-        result = w.tuple_of(outputs, array_type)
+        arrays, place = [w.array(shape, array_type) for shape in outputs], 0
+        for array, shape in zip(arrays, outputs, strict=True):
+            to = w.load("ptr", array, _DATA_AT)
+            source = w.let(f"getelementptr double, ptr %out, i64 {place}")
+            w.do(f"call void @scatter_flat_1(ptr {to}, i64 0, i64 {prod(shape)}, i64 1, ptr {source})")
+            place += prod(shape)
+        result = w.tuple_of(arrays)
     w.do(f"ret ptr {result}")
     w.label("failed")  # out of memory: Python has been told, and what was made stays to be collected
     w.do("ret ptr null")
@@ -116,9 +134,8 @@ def plainly(ufunc: np.ufunc, *arguments: object) -> Any:
 
 
 def callable_directly(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> bool:
-    arrays = all(outputs) and all(inputs)
-    total = sum(prod(shape) for shape in (*inputs, *outputs))
-    return arrays and total <= LARGEST and all(prod(shape) > 0 for shape in (*inputs, *outputs))
+    shapes = (*inputs, *outputs)
+    return all(shapes) and all(prod(shape) > 0 for shape in shapes)
 
 
 class _Lines(Lines):
@@ -147,17 +164,11 @@ class _Lines(Lines):
         arguments = f"ptr {array_type}, i32 {len(shape)}, ptr %shape, i32 {_DOUBLE}, ptr null, ptr null"
         return self.made(self.let(f"call ptr {self.entry(2)}({arguments}, i32 0, i32 0, ptr null)"))
 
-    def tuple_of(self, shapes: Sequence[tuple[int, ...]], array_type: str) -> str:
-        """A new tuple of arrays, filled from %out."""
-        result = self.made(self.let(f"call ptr {self.entry(5)}(i64 {len(shapes)})"))
-        place = 0
-        for k, shape in enumerate(shapes):
-            array = self.array(shape, array_type)
-            data = self.load("ptr", array, _DATA_AT)
-            source = self.let(f"getelementptr double, ptr %out, i64 {place}")
-            self.do(f"call void @scatter_flat_1(ptr {data}, i64 0, i64 {prod(shape)}, i64 1, ptr {source})")
+    def tuple_of(self, arrays: Sequence[str]) -> str:
+        """A new tuple of them."""
+        result = self.made(self.let(f"call ptr {self.entry(5)}(i64 {len(arrays)})"))
+        for k, array in enumerate(arrays):
             self.let(f"call i32 {self.entry(6)}(ptr {result}, i64 {k}, ptr {array})")
-            place += prod(shape)
         return result
 
     def must(self, condition: str, otherwise: str = "kinds") -> None:

@@ -4,6 +4,7 @@ Every operation works on a vector of W states. The code is
 
     body(in, out)      straight line: W states, inputs and outputs as arrays of vectors      (body)
     gather, scatter    copy W states of one array to and from those vectors, any strides     (copies)
+    put                large results from such vectors to where they belong                  (tiles)
     loop               what NumPy calls: tiles of W states, or the scalar body for one       (loop)
     call               one state straight from Python                                        (call)
 
@@ -26,6 +27,7 @@ from dalembert.compile.body import Emission, body, constants, sin_cos_function
 from dalembert.compile.copies import copy_functions
 from dalembert.compile.kinds import DOUBLE, Kind
 from dalembert.compile.lower import Program
+from dalembert.compile.tiles import body_by_blocks, by_blocks, put_functions
 from dalembert.compile.writer import Writer
 from dalembert.forking import COMPILING, wait_for_compilers
 
@@ -130,17 +132,26 @@ def module(
         positions.append(positions[-1] + prod(shape))
     parts = []
     lone = 1 if how.lone and scalar_body(program) else width
+    dimensions = loop.core_dimensions(inputs, outputs)
+    placed: dict[int, int] = {}  # how many vectors wait for results that the body puts where they belong
+    blocks = by_blocks([prod(shape) for shape in outputs], width, kind)
     for w in sorted({lone, width}):
         parts += Writer(w, kind).declarations()
-        parts.append(body(program, positions, w, kind, f"body_{w}", how))
-        parts.append(constants(program, w, kind, f"constants_{w}"))
-        parts += [copy_functions(w, kind, loop.core_dimensions(inputs, outputs)), sin_cos_function(w, kind)]
+        parts += [copy_functions(w, kind, dimensions), sin_cos_function(w, kind)]
+        if blocks:
+            text, placed[w] = body_by_blocks(program, positions, w, kind, f"body_{w}", how)
+            parts += [text, put_functions(w, kind)]
+        else:
+            parts.append(body(program, positions, w, kind, f"body_{w}", how))
+            parts.append(constants(program, w, kind, f"constants_{w}"))
+    if blocks and lone != 1:
+        parts.append(copy_functions(1, kind, dimensions))
     parts.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-    parts.append("declare ptr @malloc(i64)\ndeclare void @free(ptr)")
+    parts.append("declare ptr @malloc(i64)\ndeclare void @free(ptr)\ndeclare ptr @llvm.ptrmask.p0.i64(ptr, i64)")
     parts.append(loop.fetch_function(width))
-    parts.append(loop.UfuncLoop(inputs, outputs, kind, how).write(width, lone))
+    parts.append(loop.UfuncLoop(inputs, outputs, kind, how, placed).write(width, lone))
     if how.lone and kind is DOUBLE:
-        parts.append(call.call_function(inputs, outputs, lone == 1))
+        parts.append(call.call_function(inputs, outputs, lone == 1, placed.get(1, 0)))
     return "\n".join(parts) + "\n"
 
 
