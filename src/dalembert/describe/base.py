@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dalembert.describe.description import Description, Joint, Link, Origin, Vector
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.joints import JOINTS
 
 ROOT, WORLD = "root", "world"
@@ -21,10 +21,8 @@ def with_base(
 ) -> Description:
     """The description with its first link on a joint of that kind ("floating", "planar", "spherical", or any other that
     moves) to a link of its own that rests, "world". "fixed" leaves it as it is."""
-    if kind == "fixed":
+    if choose("base", kind, ("fixed", *JOINTS)) == "fixed":
         return d
-    if kind not in JOINTS:
-        raise unknown("base", kind, ("fixed", *JOINTS))
     taken = {link.name for link in d.links}
     if name in {joint.name for joint in d.joints}:
         raise InputError(f"{d.name!r} has a joint {name!r} already: give the joint of its base another name")

@@ -49,6 +49,8 @@ def take_robot(d: Description, robot: str | Sequence[str]) -> Description:
     for name in names:
         if name not in links:
             raise unknown("root body", name, root_bodies(d))
+        # A body of MJCF with several joints is reached by links of their own, called body/joint: it begins there.
+        name = next((j.child for j in path_to(d, name) if j.child.startswith(f"{name}/")), name)
         moved = [joint for joint in path_to(d, name)[:-1] if joint.kind != "fixed"]
         if moved:
             top = path_to(d, name)[0].child
