@@ -272,6 +272,8 @@ def check_call(
 def _shape_of(name: str, value: object, core: tuple[int, ...], owner: str, joints: Sequence[str]) -> tuple[int, ...]:
     if name in _LAST or name.startswith("wrench"):
         wanted = f"its last dimension must be {core[-1]}, {_LAST.get(name, _LAST['f_tip'])}"
+    elif not core:
+        wanted = "it must be a number, or one for each state"
     else:
         shown = ", ".join(joints[:3])
         shown += f", … {joints[-1]}" if len(joints) > 4 else "".join(f", {j}" for j in joints[3:])

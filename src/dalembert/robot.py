@@ -398,7 +398,10 @@ class Robot(Displayed):
     ) -> Array:
         """Joint positions drawn evenly within the limits (±π or ±1 m where there are none), quaternions over all
         rotations, (*size, nq)."""
-        rng = np.random.default_rng(seed)
+        try:
+            rng = np.random.default_rng(seed)
+        except (TypeError, ValueError):
+            raise InputError(f"seed must be a whole number or a NumPy generator, got {seed!r}") from None
         limits = self.limits
         ranges = {"rad": np.pi, "m": 1.0, "": 1.0}
         free = np.array([ranges[unit] for unit in position_units(self.model)])

@@ -74,6 +74,9 @@ def test_a_flight_tells_all_but_the_scale():
     ("call", "words"),
     [
         (lambda q, v, a, F: identify_free_base(dl.load("ur5e"), q, v, a, F), "a drive at every joint"),
+        (lambda q, v, a, F: dl.identify(ROBOT, []), "has none: dalembert.identification.identify_free_base takes"),
+        (lambda q, v, a, F: dl.identification.identify_log(ROBOT, []), "has none: dalembert"),
+        (lambda q, v, a, F: identify_free_base(ROBOT, 2 * q, v, a, F), "quaternion"),
         (lambda q, v, a, F: identify_free_base(ROBOT, q[:, :-1], v, a, F), "q"),
         (lambda q, v, a, F: identify_free_base(ROBOT, q, v[1:], a, F), "qd"),
         (lambda q, v, a, F: identify_free_base(ROBOT, q, v, a, {"left_fot": F["left_foot"]}), "did you mean"),

@@ -67,6 +67,17 @@ def test_what_is_written_or_read_otherwise_is_refused_by_name(base: str):
         dl.draw.phase_portrait(robot.flow())
 
 
+def test_hostile_arguments_get_a_sentence():
+    robot = on("floating")
+    q, v, _ = state(robot)
+    with pytest.raises(dl.UnknownNameError, match="unknown base"):
+        dl.load("elbow-3r").with_base(["planar"])
+    with pytest.raises(InputError, match="seed must be a whole number"):
+        robot.random_configuration(seed="x")
+    with pytest.raises(InputError, match="height must be real numbers"):
+        robot.capture_point(q, v, height="x")
+
+
 @pytest.mark.parametrize("base", BASES)
 def test_the_rest_works_with_velocities(base: str):
     robot = on(base)

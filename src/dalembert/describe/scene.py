@@ -33,10 +33,8 @@ def with_base(
 ) -> Description:
     """The description with its first link on a joint of that kind ("floating", "planar", "spherical", or any other that
     moves) to a link of its own that rests, "world". "fixed" leaves it as it is."""
-    if kind == "fixed":
+    if choose("base", kind, ("fixed", *JOINTS)) == "fixed":
         return d
-    if kind not in JOINTS:
-        raise unknown("base", kind, ("fixed", *JOINTS))
     taken = {link.name for link in d.links}
     if name in {joint.name for joint in d.joints}:
         raise InputError(f"{d.name!r} has a joint {name!r} already: give the joint of its base another name")
@@ -75,6 +73,8 @@ def take_robot(d: Description, robot: str | Sequence[str]) -> Description:
     for name in names:
         if name not in links:
             raise unknown("root body", name, root_bodies(d))
+        # A body of MJCF with several joints is reached by links of their own, called body/joint: it begins there.
+        name = next((j.child for j in path_to(d, name) if j.child.startswith(f"{name}/")), name)
         moved = [joint for joint in path_to(d, name)[:-1] if joint.kind != "fixed"]
         if moved:
             top = path_to(d, name)[0].child

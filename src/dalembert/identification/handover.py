@@ -32,7 +32,7 @@ from dalembert.files import whole
 from dalembert.findings import Finding, Report, sort_findings
 from dalembert.friction.laws import spoken
 from dalembert.identification.fit.estimate import Fit, judge_runs
-from dalembert.identification.fit.identify import Identification, fit
+from dalembert.identification.fit.identify import Identification, fit, refuse_free_bases
 from dalembert.identification.fit.regression import Regression
 from dalembert.identification.fit.regressor import Columns, base
 from dalembert.identification.fit.robot import predict_torques, soften
@@ -227,6 +227,7 @@ def identify_log(
     - `coupling` G (n, n): motor speeds G q̇, for what is said of joints that share a motor.
     - `holdout`: the last part of each log, held out of the fit that is judged. Then everything is fitted once more.
     - `consistent`, `method`, `near`: see `identify`."""
+    refuse_free_bases(robot)
     runs = tuple(logs) if isinstance(logs, (list, tuple)) else (logs,)
     if not runs or not all(isinstance(log, Log) for log in (*runs, *validate)):
         raise InputError("identify_log takes a Log, which read_log makes, or a list of them")

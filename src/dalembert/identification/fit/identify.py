@@ -33,7 +33,7 @@ from dalembert.identification.fit.robot import find_widths, identified
 from dalembert.identification.log.prepare import Choices, prepare
 from dalembert.identification.log.samples import Log, Samples
 from dalembert.reference import Reference
-from dalembert.robot import Robot
+from dalembert.robot import Robot, need_robot
 
 Array = NDArray[np.float64]
 WAYS = ("ordinary", "weighted", "robust", "instrumental", *SOUGHT)
@@ -202,6 +202,7 @@ def identify(
     kept physically possible. `near`: where parameters stay that the data say nothing about; the robot's own values if
     not given. `parallel`: see `Columns.blocks`. `prior`: a ridge toward `near`, as the number of samples that it counts
     for."""
+    refuse_free_bases(robot)
     choose("method", method, WAYS)
     if not 0 <= holdout < 0.9:
         raise InputError(f"holdout must be a part between 0 and 0.9, got {holdout!r}")
@@ -230,6 +231,16 @@ def identify(
     else:
         tools = tuple(tool.part(slice(0, k)) for tool, k in zip(instruments, cut, strict=True))
     return fit(problem, held, method=method, instruments=tools, **options)  # type: ignore[arg-type]
+
+
+def refuse_free_bases(robot: Robot) -> None:
+    """Say where the parameters of a robot with an undriven base come from."""
+    if (c := need_robot(robot, "identify").model.curved) is not None:
+        raise InputError(
+            f"identify fits torques, and the {c.joint.kind} joint {c.name!r} of {robot.name!r} has none: "
+            "dalembert.identification.identify_free_base takes its motion and the contacts' wrenches; an arm that was "
+            "held still is the robot without base="
+        )
 
 
 def fit(
