@@ -59,7 +59,7 @@ class Value(NamedTuple):
 # Functions that the machine has: arguments' types → result. The Python below runs the same steps on NumPy's arrays.
 INTRINSICS = (
     *("fma", "sqrt", "absolute", "maximum", "minimum", "ceil", "where", "wide", "ramp", "load", "store"),
-    *("bits", "lowest", "count", "real", "whole", "largest", "smallest"),
+    *("bits", "lowest", "count", "real", "whole", "largest", "smallest", "lane"),
 )
 
 
@@ -483,3 +483,8 @@ class _Function(Lines):
 
     def call_smallest(self, x: Value) -> Value:
         return self._folded("lt", x)
+
+    def call_lane(self, x: Value, k: Value) -> Value:
+        """One of the W numbers."""
+        V, one = self.m.llvm["Vector"], self.typed(k, "Int")
+        return Value("Real", self.let(f"extractelement {V} {x.text}, i64 {one.text}"))
