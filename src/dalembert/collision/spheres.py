@@ -234,13 +234,13 @@ def neighbors(model: Model, a: int, b: int) -> bool:
     return a == b or (a != BASE and model.parents[a] == b) or (b != BASE and model.parents[b] == a)
 
 
-def enclosing_sphere(rows: Array) -> tuple[Array, float]:
-    """Center and radius of a small sphere around others (k, 4), by steps toward the farthest (Bădoiu and Clarkson
-    2003)."""
+def enclosing_sphere(rows: Array, rounds: int = ROUNDS) -> tuple[Array, float]:
+    """Center and radius of a small sphere around others (k, 4), by so many steps toward the farthest (Bădoiu and
+    Clarkson 2003)."""
     c, r = rows[:, :3], rows[:, 3]
     middle = 0.5 * ((c - r[:, None]).min(axis=0) + (c + r[:, None]).max(axis=0))
     best, least = middle, np.inf
-    for k in range(ROUNDS):
+    for k in range(rounds):
         reach = np.linalg.norm(c - middle, axis=1) + r
         far = int(reach.argmax())
         if reach[far] < least:

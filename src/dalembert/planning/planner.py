@@ -42,6 +42,7 @@ FAR = 1e15
 LONGEST = 4096  # states of a path
 LINE = 64  # bytes of a cache line
 PART = 9  # fine spheres under one coarse one, at most
+ROUNDS = 30  # steps toward the smallest sphere around a part
 KEPT = 8  # settings whose arrays a scene keeps
 HOW = Emission("poses", longest=3_000)
 
@@ -186,7 +187,7 @@ class Planner:
             own = np.flatnonzero(self.spheres.parent == k)
             cut = _parts(np.column_stack((fine.center[own], fine.radius[own])))
             for rows in cut:
-                around = (coarse.center[k], coarse.radius[k]) if len(cut) == 1 else enclosing_sphere(rows)
+                around = (coarse.center[k], coarse.radius[k]) if len(cut) == 1 else enclosing_sphere(rows, ROUNDS)
                 parts.setdefault(k, []).append(len(big))
                 big.append(np.array([*around[0], around[1]]))
                 small.append(rows)
