@@ -32,6 +32,7 @@ from dalembert.planning import Planner, Settings
 
 STEP = {"panda": 1.0, "ur5": 1.5, "fetch": 1.0, "baxter": 0.5}
 DENSE = 8  # times as many states as the planner checks
+WAYS = 20  # edges drawn from each free state, so that enough touch something
 
 
 def problems(resources: Path, robot: str, joints: list[str]) -> list[dict]:
@@ -131,7 +132,8 @@ def compare(resources: Path, name: str, rounds: int, limit: int) -> None:
     )
     compiled = time.perf_counter() - began
     print(f"\n{name}: {len(spheres.fine)} spheres; read in {read:.3f} s, compiled or loaded in {compiled:.3f} s")
-    own = Settings(step=STEP[name], resolution=module.resolution())
+    most = int(settings.max_iterations)  # as many for both
+    own = Settings(step=STEP[name], resolution=module.resolution(), iterations=most, nodes=most)
     bare_settings = replace(own, rounds=0)
     rows, counts, closest = [], dict.fromkeys(("all", "valid", "VAMP", "Dalembert", "differ"), 0), []
     for problem in problems(resources, name, joints)[slice(limit or None)]:
@@ -186,35 +188,40 @@ def compare(resources: Path, name: str, rounds: int, limit: int) -> None:
 
 def checks(resources: Path, name: str, library: Path, states: int = 200, rounds: int = 25) -> None:
     """States and edges of length 1 from free states, in every fiftieth scene: VAMP's own loops (vamp_checks.cc) in
-    turns with ours, the best of the rounds."""
+    turns with ours, the best of the rounds. Ours are called from Python, once for all: so many that it does not count.
+    """
     module = getattr(vamp, name)
     robot, spheres = load(resources, name)
-    lower, upper = np.array(module.lower_bounds()), np.array(module.upper_bounds())
+    joints = list(module.joint_names())
+    order = [joints.index(name) for name in robot.joint_names]  # ours of theirs
+    back = np.argsort(order)
+    lower, upper = (np.array(x)[order] for x in (module.lower_bounds(), module.upper_bounds()))
     planner = Planner(robot.model, spheres, lower, upper)
     W, settings = planner.machine.width, np.array(Settings(resolution=module.resolution()).numbers(), np.float32)
     theirs = ctypes.CDLL(str(library.resolve())).check
     theirs.restype = ctypes.c_double
     rng = np.random.default_rng(1)
     rows: dict[str, list[tuple[float, float]]] = {}
-    for problem in problems(resources, name, list(module.joint_names()))[::50]:
+    for problem in problems(resources, name, joints)[::50]:
         scene = planner.scene(worlds(problem)[0])
         tables = [np.array(t, np.float32).reshape(-1, c) for t, c in zip(flat(problem), (9, 8, 4), strict=True)]
         obstacles = [x for t in tables for x in (ctypes.c_void_p(t.ctypes.data), len(t))]
         q = rng.uniform(lower, upper, (10 * states, len(lower))).astype(np.float32)
-        q = q[~scene.hits(q)][:states]
+        q = np.repeat(q[~scene.hits(q)][:states], WAYS, axis=0)
         way = rng.normal(size=q.shape)
         edges = np.stack((q, q + way / np.linalg.norm(way, axis=1)[:, None]), 1).astype(np.float32)
         hit = scene.edge_hits(*edges.transpose(1, 0, 2), module.resolution())
         for title, some, alone in (
-            ("a free state", edges, 1),
-            ("a free edge", np.ascontiguousarray(edges[~hit]), 0),
-            ("an edge that touches", np.ascontiguousarray(edges[hit]), 0),
+            ("a free state", edges[::WAYS].copy(), 1),
+            ("a free edge", edges[~hit][:states].copy(), 0),
+            ("an edge that touches", edges[hit][:states].copy(), 0),
         ):
+            given = np.ascontiguousarray(some[:, :, back])
             wide = np.repeat(some[:, 0], W, axis=0)  # all lanes one state, as VAMP does it
             out, mine = np.zeros(len(some), np.int32), np.zeros(len(wide), np.int64)
             best = [np.inf, np.inf]
             for _ in range(rounds if len(some) else 0):
-                pointers = (ctypes.c_void_p(some.ctypes.data), len(some), alone, ctypes.c_void_p(out.ctypes.data))
+                pointers = (ctypes.c_void_p(given.ctypes.data), len(some), alone, ctypes.c_void_p(out.ctypes.data))
                 best[0] = min(best[0], theirs(*obstacles, *pointers))
                 began = time.perf_counter()
                 if alone:

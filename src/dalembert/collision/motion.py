@@ -22,19 +22,20 @@ def reaches(model: Model, spheres: Spheres, extent: Array) -> Array:
     """(N, bodies): how far the center of each sphere moves at most per unit of each joint's own position [m per rad or
     m], while |q| stays below `extent` (n,); zero for joints that do not carry it."""
     found = np.zeros((len(spheres), len(model.bodies)))
-    for k, (body, center) in enumerate(zip(spheres.body.tolist(), spheres.center, strict=True)):
-        path = model.path(body)
+    for body in sorted(set(spheres.body.tolist())):
+        path, own = model.path(body), np.flatnonzero(spheres.body == body)
         for place, j in enumerate(path):
             joint, axis = model.bodies[j].joint, np.array(model.bodies[j].joint.axis, float)
-            found[k, j] = abs(joint.travel)
+            found[own, j] = abs(joint.travel)
             if joint.turns:
-                found[k, j] = np.hypot(joint.travel, _radius(model, path[place + 1 :], axis, center, extent))
+                radius = _radii(model, path[place + 1 :], axis, spheres.center[own], extent)
+                found[own, j] = np.hypot(joint.travel, radius)
     return found * ROUNDING
 
 
-def _radius(model: Model, rest: tuple[int, ...], axis: Array, center: Array, extent: Array) -> float:
-    """The distance of a center from the axis at most, through the bodies between: the part of the first step across the
-    axis, then whole lengths."""
+def _radii(model: Model, rest: tuple[int, ...], axis: Array, centers: Array, extent: Array) -> Array:
+    """The distance of centers (k, 3) of one body from the axis at most, through the bodies between: the part of the
+    first step across the axis, then whole lengths.  (k,)"""
     total, across = 0.0, True
     for j in rest:
         body = model.bodies[j]
@@ -46,7 +47,7 @@ def _radius(model: Model, rest: tuple[int, ...], axis: Array, center: Array, ext
         z = np.array(body.placement.R, float) @ np.array(body.joint.axis, float)
         across = across and float(np.linalg.norm(np.cross(z, axis))) < PARALLEL
         axis = np.array(body.joint.axis, float)
-    return total + float(np.linalg.norm(np.cross(axis, center)) if across else np.linalg.norm(center))
+    return total + np.linalg.norm(np.cross(axis, centers) if across else centers, axis=1)
 
 
 def motion_bounds(model: Model, spheres: SphereModel, extent: Array) -> tuple[Array, Array]:

@@ -20,6 +20,7 @@ ALWAYS = 0.99  # of the states: pairs that touch in so many are those of a wrist
 OFTEN = 0.5  # the same of links that one joint parts: what is fixed to one of them lies close to the other as drawn
 BOXES = 10_000  # for one pair, before it stays
 FEW = 3  # joints between two links for which finer spheres are tried
+NO_OBSTACLES = NOTHING.arrays().tables()
 CLEAR = 1e-3  # [m] what proves that a pair never meets
 
 
@@ -100,7 +101,7 @@ class _Pairs:
         if grow is not None:
             more = np.stack((np.zeros((len(x), len(of.groups) + 1)), np.ones((len(x), len(of.groups) + 1))), 1)
             more[:, 0, -1] = grow
-        found = of.nearest(x, of.balls, of.groups, pair, NOTHING.arrays().tables(), limit, 0, more)[0]
+        found = of.nearest(x, of.balls, of.groups, pair, NO_OBSTACLES, limit, 0, more)[0]
         return np.asarray(found[:, 0], float)
 
     def never_meets(self, k: int) -> bool:

@@ -214,7 +214,8 @@ def sphere_model(model: Model, fine: Spheres, overestimate: float = 0.0) -> Sphe
     names = tuple(dict.fromkeys(fine.link))
     index = {name: k for k, name in enumerate(names)}
     parent = np.array([index[name] for name in fine.link], np.int64)
-    around = [enclosing_sphere(fine.take(np.flatnonzero(parent == k))) for k in range(len(names))]
+    table = np.column_stack((fine.center, fine.radius))
+    around = [enclosing_sphere(table[parent == k]) for k in range(len(names))]
     first = [fine.link.index(name) for name in names]
     coarse = Spheres(fine.body[first], np.array([c for c, _ in around]), np.array([r for _, r in around]), names)
     return SphereModel(coarse, fine, parent, movable_pairs(model, coarse), overestimate)
@@ -233,12 +234,13 @@ def neighbors(model: Model, a: int, b: int) -> bool:
     return a == b or (a != BASE and model.parents[a] == b) or (b != BASE and model.parents[b] == a)
 
 
-def enclosing_sphere(spheres: Spheres) -> tuple[Array, float]:
-    """Center and radius of a small sphere around others, by steps toward the farthest (Bădoiu and Clarkson 2003)."""
-    c, r = spheres.center, spheres.radius
+def enclosing_sphere(rows: Array, rounds: int = ROUNDS) -> tuple[Array, float]:
+    """Center and radius of a small sphere around others (k, 4), by so many steps toward the farthest (Bădoiu and
+    Clarkson 2003)."""
+    c, r = rows[:, :3], rows[:, 3]
     middle = 0.5 * ((c - r[:, None]).min(axis=0) + (c + r[:, None]).max(axis=0))
     best, least = middle, np.inf
-    for k in range(ROUNDS):
+    for k in range(rounds):
         reach = np.linalg.norm(c - middle, axis=1) + r
         far = int(reach.argmax())
         if reach[far] < least:

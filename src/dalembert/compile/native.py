@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import operator
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
 from dalembert.compile.kinds import Kind
@@ -59,7 +60,7 @@ class Value(NamedTuple):
 # Functions that the machine has: arguments' types → result. The Python below runs the same steps on NumPy's arrays.
 INTRINSICS = (
     *("fma", "sqrt", "absolute", "maximum", "minimum", "ceil", "where", "wide", "ramp", "load", "store"),
-    *("bits", "lowest", "count", "real", "whole", "largest", "smallest"),
+    *("bits", "lowest", "count", "real", "whole", "largest", "smallest", "lane"),
 )
 
 
@@ -106,9 +107,16 @@ class Module:
 
 
 def _tree(function: Callable[..., Any]) -> ast.FunctionDef:
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    assert isinstance(tree, ast.FunctionDef)
-    return tree
+    """A function's text, parsed; that of its file once for all."""
+    for node in _statements("".join(linecache.getlines(inspect.getfile(function)))):
+        if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+            return node
+    raise TypeError(f"{function.__name__} is no function of a file")
+
+
+@lru_cache(maxsize=4)
+def _statements(text: str) -> list[ast.stmt]:
+    return ast.parse(text).body
 
 
 class _Function(Lines):
@@ -483,3 +491,8 @@ class _Function(Lines):
 
     def call_smallest(self, x: Value) -> Value:
         return self._folded("lt", x)
+
+    def call_lane(self, x: Value, k: Value) -> Value:
+        """One of the W numbers."""
+        V, one = self.m.llvm["Vector"], self.typed(k, "Int")
+        return Value("Real", self.let(f"extractelement {V} {x.text}, i64 {one.text}"))

@@ -1,8 +1,9 @@
 """The planner's loops, in the subset of Python that `compile.native` makes machine code of.
 
 W states lie side by side in the lanes of a vector. Obstacles lie by W too, field by field, so that one look tells
-which of W of them come near what the lanes sweep; only those are compared exactly, lane by lane. A link's few coarse
-spheres are looked at before its many fine ones, and those only for the obstacles that touch the coarse one.
+which of W of them come near what the lanes sweep; only those are compared exactly, lane by lane; so do the links, for
+each other. A link's few coarse spheres are looked at before its many fine ones, and those only for what touches the
+coarse one.
 
     in       n vectors: the states                               boxes    blocks of W: center, R, half sides, rounding
     poses    12 vectors for each body that carries spheres       links    per coarse sphere: its body, its fine ones
@@ -77,86 +78,126 @@ def below(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Mask:
 
 
 def hits(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
-    """The lanes that touch themselves or the world, as bits; at the first that does, or with `everyone` of all."""
-    found = 0
+    """The lanes that touch themselves or the world, as bits; at the first that does, or with `everyone` of all. Links
+    come first: to compare them is cheap, and where edges touch anything it is often the arm itself."""
+    room = h[BLOCKS] * W
     unfolded = work[FLAGS:]
+    mid = work[h[MIDS] :]  # of what a coarse sphere sweeps over the lanes: center, radius
+    for b in range(h[BLOCKS]):
+        store(unfolded, W * b, wide(0.0))
     for c in range(h[COARSE]):
-        unfolded[c] = 0.0
-    boxes = data[h[BOXES_AT] :]
-    cylinders = data[h[CYLINDERS_AT] :]
-    planes = data[h[PLANES_AT] :]
-    for c in range(h[COARSE]):
-        link = h[h[LINKS_AT] + 3 * c :]
-        pose = work[POSES + 12 * W * link[0] :]
         s = data[h[COARSE_AT] + 4 * c :]
+        pose = work[POSES + 12 * W * h[h[LINKS_AT] + 3 * c] :]
         x = placed(pose, s, 0)
         y = placed(pose, s, 1)
         z = placed(pose, s, 2)
-        r = s[3]
         center = work[h[CENTERS] + 3 * W * c :]
         store(center, 0, x)
         store(center, W, y)
         store(center, 2 * W, z)
-        if c < h[MOVING]:
-            mx = center[W // 2]
-            my = center[W + W // 2]
-            mz = center[2 * W + W // 2]
-            dx = x - mx
-            dy = y - my
-            dz = z - mz
-            reach = sqrt(largest(fma(dx, dx, fma(dy, dy, dz * dz)))) * 1.00001 + r
-            count = 0
-            for b in range(h[BOXES]):
-                candidates = bits(near_boxes(mx, my, mz, reach, boxes[16 * W * b :]))
-                while candidates != 0:
-                    k = 16 * W * b + lowest(candidates)
-                    candidates = candidates & (candidates - 1)
-                    if bits(in_box(x, y, z, r, boxes[k:])) != 0:
-                        near[count] = k
-                        count += 1
-            last_box = count
-            for b in range(h[CYLINDERS]):
-                candidates = bits(near_cylinders(mx, my, mz, reach, cylinders[8 * W * b :]))
-                while candidates != 0:
-                    k = 8 * W * b + lowest(candidates)
-                    candidates = candidates & (candidates - 1)
-                    if bits(in_cylinder(x, y, z, r, cylinders[k:])) != 0:
-                        near[count] = k
-                        count += 1
-            last_cylinder = count
-            for k in range(h[PLANES]):
-                if bits(below(x, y, z, r, planes[4 * k :])) != 0:
-                    near[count] = 4 * k
-                    count += 1
-            if count > 0:
-                unfolded[c] = 1.0
-                for f in range(link[1], link[2]):
-                    t = data[h[FINE_AT] + 4 * f :]
-                    center = work[h[FINES] + 3 * W * f :]
-                    fx = placed(pose, t, 0)
-                    fy = placed(pose, t, 1)
-                    fz = placed(pose, t, 2)
-                    fr = t[3]
-                    store(center, 0, fx)
-                    store(center, W, fy)
-                    store(center, 2 * W, fz)
-                    for i in range(last_box):
-                        found = found | bits(in_box(fx, fy, fz, fr, boxes[near[i] :]))
-                    for i in range(last_box, last_cylinder):
-                        found = found | bits(in_cylinder(fx, fy, fz, fr, cylinders[near[i] :]))
-                    for i in range(last_cylinder, count):
-                        found = found | bits(below(fx, fy, fz, fr, planes[near[i] :]))
-                    if found != 0 and (not everyone or found == FULL):
-                        return found
+        mx = lane(x, W // 2)
+        my = lane(y, W // 2)
+        mz = lane(z, W // 2)
+        dx = x - mx
+        dy = y - my
+        dz = z - mz
+        mid[c] = mx
+        mid[room + c] = my
+        mid[2 * room + c] = mz
+        mid[3 * room + c] = largest(fma(dx, dx, fma(dy, dy, dz * dz)))
+    radii = data[h[RADII_AT] :]
+    reach = mid[3 * room :]
+    for b in range(h[BLOCKS]):
+        store(reach, W * b, (sqrt(load(reach, W * b)) + load(radii, W * b)) * 1.00001)
+    found = hits_itself(h, data, work, near, everyone)
+    if found != 0 and (not everyone or found == FULL):
+        return found
+    return found | hits_world(h, data, work, near, everyone)
+
+
+def hits_itself(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
+    """The lanes in which links touch. One look tells with which of W links another's sweep may meet."""
+    found = 0
     less = data[h[LIMITS_AT] + 2 * N]  # of two radii: both were grown by the clearance that is asked for
-    for p in range(h[PAIRS]):
-        i = h[h[PAIRS_AT] + 2 * p]
-        j = h[h[PAIRS_AT] + 2 * p + 1]
-        r = data[h[COARSE_AT] + 4 * i + 3] + data[h[COARSE_AT] + 4 * j + 3] - less
-        if touching(work[h[CENTERS] + 3 * W * i :], work[h[CENTERS] + 3 * W * j :], r) != 0:
-            found = found | meets(h, data, work, near, i, j)
-            if found != 0 and (not everyone or found == FULL):
-                return found
+    room = h[BLOCKS] * W
+    mid = work[h[MIDS] :]
+    masks = h[h[PAIRS_AT] :]
+    for i in range(h[COARSE]):
+        reach = mid[3 * room + i] - less
+        for b in range(h[BLOCKS]):
+            candidates = masks[i * h[BLOCKS] + b]
+            if candidates != 0:
+                dx = load(mid, W * b) - mid[i]
+                dy = load(mid, room + W * b) - mid[room + i]
+                dz = load(mid, 2 * room + W * b) - mid[2 * room + i]
+                r = load(mid, 3 * room + W * b) + reach
+                candidates = candidates & bits(fma(dx, dx, fma(dy, dy, dz * dz)) < r * r)
+                while candidates != 0:
+                    j = W * b + lowest(candidates)
+                    candidates = candidates & (candidates - 1)
+                    both = data[h[COARSE_AT] + 4 * i + 3] + data[h[COARSE_AT] + 4 * j + 3] - less
+                    if touching(work[h[CENTERS] + 3 * W * i :], work[h[CENTERS] + 3 * W * j :], both) != 0:
+                        found = found | meets(h, data, work, near, i, j)
+                        if found != 0 and (not everyone or found == FULL):
+                            return found
+    return found
+
+
+def hits_world(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
+    """The lanes in which links touch obstacles."""
+    found = 0
+    room = h[BLOCKS] * W
+    mid = work[h[MIDS] :]
+    boxes = data[h[BOXES_AT] :]
+    cylinders = data[h[CYLINDERS_AT] :]
+    planes = data[h[PLANES_AT] :]
+    for c in range(h[MOVING]):
+        center = work[h[CENTERS] + 3 * W * c :]
+        x = load(center, 0)
+        y = load(center, W)
+        z = load(center, 2 * W)
+        r = data[h[COARSE_AT] + 4 * c + 3]
+        mx = mid[c]
+        my = mid[room + c]
+        mz = mid[2 * room + c]
+        reach = mid[3 * room + c]
+        count = 0
+        for b in range(h[BOXES]):
+            candidates = bits(near_boxes(mx, my, mz, reach, boxes[16 * W * b :]))
+            while candidates != 0:
+                k = 16 * W * b + lowest(candidates)
+                candidates = candidates & (candidates - 1)
+                near[count] = k
+                count = count + (1 if bits(in_box(x, y, z, r, boxes[k:])) != 0 else 0)
+        last_box = count
+        for b in range(h[CYLINDERS]):
+            candidates = bits(near_cylinders(mx, my, mz, reach, cylinders[8 * W * b :]))
+            while candidates != 0:
+                k = 8 * W * b + lowest(candidates)
+                candidates = candidates & (candidates - 1)
+                near[count] = k
+                count = count + (1 if bits(in_cylinder(x, y, z, r, cylinders[k:])) != 0 else 0)
+        last_cylinder = count
+        for k in range(h[PLANES]):
+            near[count] = 4 * k
+            count = count + (1 if bits(below(x, y, z, r, planes[4 * k :])) != 0 else 0)
+        if count > 0:
+            unfold(h, data, work, c)
+            link = h[h[LINKS_AT] + 3 * c :]
+            for f in range(link[1], link[2]):
+                center = work[h[FINES] + 3 * W * f :]
+                fx = load(center, 0)
+                fy = load(center, W)
+                fz = load(center, 2 * W)
+                fr = data[h[FINE_AT] + 4 * f + 3]
+                for i in range(last_box):
+                    found = found | bits(in_box(fx, fy, fz, fr, boxes[near[i] :]))
+                for i in range(last_box, last_cylinder):
+                    found = found | bits(in_cylinder(fx, fy, fz, fr, cylinders[near[i] :]))
+                for i in range(last_cylinder, count):
+                    found = found | bits(below(fx, fy, fz, fr, planes[near[i] :]))
+                if found != 0 and (not everyone or found == FULL):
+                    return found
     return found
 
 
@@ -167,12 +208,15 @@ def unfold(h: Ints, data: Reals, work: Reals, c: Int) -> None:
         done[0] = 1.0
         link = h[h[LINKS_AT] + 3 * c :]
         pose = work[POSES + 12 * W * link[0] :]
-        for f in range(link[1], link[2]):
-            t = data[h[FINE_AT] + 4 * f :]
-            center = work[h[FINES] + 3 * W * f :]
-            store(center, 0, placed(pose, t, 0))
-            store(center, W, placed(pose, t, 1))
-            store(center, 2 * W, placed(pose, t, 2))
+        for row in range(3):
+            a = load(pose, W * (3 * row))
+            b = load(pose, W * (3 * row + 1))
+            d = load(pose, W * (3 * row + 2))
+            p = load(pose, W * (9 + row))
+            to = work[h[FINES] + W * row :]
+            fine = data[h[FINE_AT] :]
+            for f in range(link[1], link[2]):
+                store(to, 3 * W * f, fma(d, fine[4 * f + 2], fma(b, fine[4 * f + 1], fma(a, fine[4 * f], p))))
 
 
 def touching(a: Reals, b: Reals, r: Real) -> Int:
@@ -193,20 +237,25 @@ def meets(h: Ints, data: Reals, work: Reals, near: Ints, i: Int, j: Int) -> Int:
     radius = data[h[FINE_AT] + 3 :]
     centers = work[h[FINES] :]
     less = data[h[LIMITS_AT] + 2 * N]
-    found = 0
+    around = data[h[COARSE_AT] + 4 * i + 3] - less
+    first = work[h[CENTERS] + 3 * W * i :]
     count = 0
     for l in range(b[1], b[2]):
-        around = radius[4 * l] + data[h[COARSE_AT] + 4 * i + 3] - less
-        if touching(centers[3 * W * l :], work[h[CENTERS] + 3 * W * i :], around) != 0:
-            near[count] = l
-            count += 1
+        near[count] = l
+        count = count + (1 if touching(centers[3 * W * l :], first, radius[4 * l] + around) != 0 else 0)
+    found = 0
     if count > 0:
+        around = data[h[COARSE_AT] + 4 * j + 3] - less
+        first = work[h[CENTERS] + 3 * W * j :]
+        last = count
         for k in range(a[1], a[2]):
-            around = radius[4 * k] + data[h[COARSE_AT] + 4 * j + 3] - less
-            if touching(centers[3 * W * k :], work[h[CENTERS] + 3 * W * j :], around) != 0:
-                for l in range(count):
-                    reach = radius[4 * k] + radius[4 * near[l]] - less
-                    found = found | touching(centers[3 * W * k :], centers[3 * W * near[l] :], reach)
+            near[last] = k
+            last = last + (1 if touching(centers[3 * W * k :], first, radius[4 * k] + around) != 0 else 0)
+        for m in range(count, last):
+            k = near[m]
+            own = radius[4 * k] - less
+            for l in range(count):
+                found = found | touching(centers[3 * W * k :], centers[3 * W * near[l] :], own + radius[4 * near[l]])
     return found
 
 
@@ -518,6 +567,8 @@ FUNCTIONS = (
         unfold,
         touching,
         hits,
+        hits_itself,
+        hits_world,
         meets,
         free,
         between,
@@ -529,4 +580,7 @@ FUNCTIONS = (
 )
 EXPORTED = ("plan", "judge", "judge_edges")
 # Called from many places, and long: written once each.
-APART = ("hits", "meets", "unfold", "free", "straight", "nearest", "connect", "shortcut", "smooth")
+APART = (
+    *("hits", "hits_itself", "hits_world", "meets", "unfold"),
+    *("free", "straight", "nearest", "connect", "shortcut", "smooth"),
+)

@@ -155,7 +155,7 @@ def _carrying(robot: Robot, spheres: SphereModel | None, attached: ArrayLike | N
     held = on_links(robot.model, {carrier: rows})
     name = "attached"
     held = replace(held, link=(name,) * len(rows))
-    center, radius = enclosing_sphere(held)
+    center, radius = enclosing_sphere(np.column_stack((held.center, held.radius)))
     body, last = int(held.body[0]), len(s.coarse)
     near = {body, robot.model.parents[body] if body >= 0 else body}
     pairs = [(k, last) for k in range(last) if int(s.coarse.body[k]) not in near]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from dalembert.algorithms.kinematics import world_poses
 from dalembert.caching import cached_property
 from dalembert.collision import SphereModel, World, world
+from dalembert.collision.spheres import enclosing_sphere
 from dalembert.compile import compile_function, llvm
 from dalembert.compile.body import Emission, body, constants, sin_cos_function
 from dalembert.compile.kinds import DOUBLE, SINGLE, Kind
@@ -26,8 +28,9 @@ from dalembert.planning import loops
 Array = NDArray[Any]
 
 HEADER = (
-    *("COARSE", "MOVING", "PAIRS", "BOXES", "CYLINDERS", "PLANES", "COARSE_AT", "FINE_AT", "BOXES_AT"),
-    *("CYLINDERS_AT", "PLANES_AT", "LINKS_AT", "PAIRS_AT", "LIMITS_AT", "SAMPLES_AT", "CENTERS", "FINES"),
+    *("COARSE", "MOVING", "BLOCKS", "BOXES", "CYLINDERS", "PLANES", "COARSE_AT", "FINE_AT", "BOXES_AT"),
+    *("CYLINDERS_AT", "PLANES_AT", "LIMITS_AT", "RADII_AT", "LINKS_AT", "PAIRS_AT", "SAMPLES_AT", "MIDS", "CENTERS"),
+    "FINES",
 )
 SETTINGS = ("RANGE", "FINER", "RADIUS", "ALPHA", "LEAST", "RATIO", "CHANGE")
 INFO = (
@@ -38,6 +41,8 @@ SIZES, SKIPPED = INFO.index("SIZES"), INFO.index("SKIPPED")
 FAR = 1e15
 LONGEST = 4096  # states of a path
 LINE = 64  # bytes of a cache line
+PART = 9  # fine spheres under one coarse one, at most
+ROUNDS = 30  # steps toward the smallest sphere around a part
 KEPT = 8  # settings whose arrays a scene keeps
 HOW = Emission("poses", longest=3_000)
 
@@ -168,21 +173,34 @@ class Planner:
 
     @cached_property
     def _body_tables(self) -> tuple[list[float], list[float], list[int], list[int], int]:
-        """Coarse and fine spheres, links and pairs, those on the base last."""
+        """Coarse and fine spheres, links and pairs, those on the base last. Links of many spheres are cut into parts
+        with a coarse sphere each, which are nearer to their shape."""
         place = {body: k for k, body in enumerate(self.machine.carriers)}
         coarse, fine = self.spheres.coarse, self.spheres.fine
         order = sorted(range(len(coarse)), key=lambda k: (coarse.body[k] < 0, -k))
-        new = {old: k for k, old in enumerate(order)}
+        parts: dict[int, list[int]] = {}
         links: list[int] = []
-        small: list[list[float]] = []
+        small: list[Array] = []
+        big: list[Array] = []
+        first, moving = 0, 0
         for k in order:
             own = np.flatnonzero(self.spheres.parent == k)
-            links += [place[int(coarse.body[k])], len(small), len(small) + len(own)]
-            small += np.column_stack((fine.center[own], fine.radius[own])).tolist()
-        big = np.column_stack((coarse.center, coarse.radius))[order]
-        pairs = [new[int(k)] for pair in self.spheres.pairs for k in pair]
-        flat = [x for row in small for x in row]
-        return big.ravel().tolist(), flat, links, pairs, int((coarse.body >= 0).sum())
+            cut = _parts(np.column_stack((fine.center[own], fine.radius[own])))
+            for rows in cut:
+                around = (coarse.center[k], coarse.radius[k]) if len(cut) == 1 else enclosing_sphere(rows, ROUNDS)
+                parts.setdefault(k, []).append(len(big))
+                big.append(np.array([*around[0], around[1]]))
+                small.append(rows)
+                links += [place[int(coarse.body[k])], first, first + len(rows)]
+                first += len(rows)
+                moving += bool(coarse.body[k] >= 0)
+        W = self.machine.width
+        blocks = -(-len(big) // W)
+        pairs = [0] * (len(big) * blocks)  # of each part, with which of the others it may meet: bits, W by W
+        for first_link, second_link in self.spheres.pairs.tolist():
+            for i, j in itertools.product(parts[first_link], parts[second_link]):
+                pairs[i * blocks + j // W] |= 1 << j % W
+        return np.concatenate(big).tolist(), np.concatenate(small).ravel().tolist(), links, pairs, moving
 
     def scene(
         self, around: World, seed: int = 0, clear: float = 0.0, limits: tuple[Array, Array] | None = None
@@ -191,6 +209,7 @@ class Planner:
         lie within `limits` (the joints' own)."""
         W = self.machine.width
         coarse, fine, links, pairs, moving = self._body_tables
+        blocks = -(-len(coarse) // (4 * W))
         arrays = around.arrays()
         boxes, cylinders = _solids(arrays), arrays.cylinders
         lower, upper = (self.lower, self.upper) if limits is None else limits
@@ -198,7 +217,7 @@ class Planner:
         big[3::4] += clear
         small[3::4] += clear
         tables = [big, small, _by_lanes(boxes, W), _by_lanes(cylinders, W)]
-        tables += [arrays.half_spaces.ravel(), np.concatenate((lower, upper - lower, [clear]))]
+        tables += [arrays.half_spaces.ravel(), np.concatenate((lower, upper - lower, [clear])), big[3::4]]
         tables = [np.concatenate((t, np.zeros(-len(t) % W))) for t in tables]
         at = np.concatenate(([0], np.cumsum([len(t) for t in tables])))
         n = self.model.n
@@ -206,18 +225,13 @@ class Planner:
         offsets = rng.integers(-(1 << 63), (1 << 63) - 1, n).tolist() if seed else [0] * n
         samples = [x for pair in zip(offsets, alphas(n), strict=True) for x in pair]
         first = len(HEADER)
-        header = dict(
-            zip(("COARSE_AT", "FINE_AT", "BOXES_AT", "CYLINDERS_AT", "PLANES_AT", "LIMITS_AT"), at, strict=False)
-        )
-        header |= {
-            "COARSE": len(coarse) // 4,
-            "MOVING": moving,
-            "PAIRS": len(pairs) // 2,
-            "PLANES": len(arrays.half_spaces),
-        }
+        begin = HEADER.index("COARSE_AT")
+        header = dict(zip(HEADER[begin:], at[:-1].tolist(), strict=False))
+        header |= {"COARSE": len(coarse) // 4, "MOVING": moving, "BLOCKS": blocks, "PLANES": len(arrays.half_spaces)}
         header |= {"BOXES": -(-len(boxes) // W), "CYLINDERS": -(-len(cylinders) // W)}
         header |= {"LINKS_AT": first, "PAIRS_AT": first + len(links), "SAMPLES_AT": first + len(links) + len(pairs)}
-        header["CENTERS"] = int(self.machine.numbers["FLAGS"]) + -(-len(coarse) // (4 * W)) * W
+        header["MIDS"] = int(self.machine.numbers["FLAGS"]) + blocks * W
+        header["CENTERS"] = header["MIDS"] + 4 * blocks * W
         header["FINES"] = header["CENTERS"] + 3 * W * (len(coarse) // 4)
         h = np.array([header[name] for name in HEADER] + links + pairs + samples, np.int64)
         obstacles = len(boxes) + len(cylinders) + len(arrays.half_spaces)
@@ -225,6 +239,16 @@ class Planner:
         data[:] = np.concatenate(tables)
         work = _aligned(header["FINES"] + 3 * W * (len(fine) // 4), self.dtype)
         return Scene(self, h, data, work, np.zeros(max(obstacles, len(fine) // 4) + 1, np.int64))
+
+
+def _parts(rows: Array) -> list[Array]:
+    """Spheres (k, 4) in parts of at most PART, halved along the longer side."""
+    if len(rows) <= PART:
+        return [rows]
+    axis = int(np.ptp(rows[:, :3], axis=0).argmax())
+    by = rows[np.argsort(rows[:, axis], kind="stable")]
+    half = len(by) // 2
+    return [*_parts(by[:half]), *_parts(by[half:])]
 
 
 def _solids(arrays: Any) -> Array:
