@@ -191,6 +191,32 @@ def test_a_mesh_is_enclosed_with_what_it_shuts_off():
     assert (np.linalg.norm(corner[faces[0]][:, None] - lone[:, :3], axis=-1) <= lone[:, 3]).any(axis=1).all()
 
 
+def test_a_notch_of_a_closed_mesh_stays_and_what_is_filled_of_an_open_one_counts():
+    """The pocket of a C with a post before it lies between surfaces along two axes, and is no part of them."""
+    from scipy.spatial import ConvexHull
+
+    s = 0.3
+    block = [((0, 0, 0), (s, 0.1, 0.2)), ((0, 0.1, 0), (0.1, s, 0.2)), ((0.1, s - 0.05, 0), (s, s, 0.2))]
+    block.append(((s, 0.14, 0.05), (s + 0.05, 0.21, 0.15)))  # a post before it
+    corners, faces = [], []
+    for low, high in block:
+        x = np.array([[a, b, c] for a in (low[0], high[0]) for b in (low[1], high[1]) for c in (low[2], high[2])])
+        faces.append(ConvexHull(x).simplices + 8 * len(corners))
+        corners.append(x)
+    x, f = np.concatenate(corners), np.concatenate(faces)
+    rows, over = enclose_mesh(x, f, 0.03)
+    middle = np.array([0.22, 0.175, 0.1])  # of the pocket, 0.075 from its walls
+    assert over <= 0.0301 and (np.linalg.norm(rows[:, :3] - middle, axis=1) - rows[:, 3]).min() > 0.075 - over - 1e-9
+    tube = np.array([[np.cos(t), np.sin(t), z] for z in (0, 6.0) for t in np.linspace(0, 2 * np.pi, 25)[:-1]]) * 0.05
+    ring = np.arange(24)
+    sides = [
+        np.stack((ring, (ring + 1) % 24, ring + 24), -1),
+        np.stack(((ring + 1) % 24, (ring + 1) % 24 + 24, ring + 24), -1),
+    ]
+    rows, over = enclose_mesh(tube, np.concatenate(sides), 0.01)
+    assert (np.linalg.norm(rows[:, :3] - (0, 0, 0.15), axis=1) < rows[:, 3]).any() and 0.03 < over < 0.08  # its axis
+
+
 def test_a_file_gives_the_same_spheres_back(tmp_path):
     c = coarse("ur5e")
     c.spheres.save(tmp_path / "s.json")
