@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.apps.studio import messages
 from dalembert.apps.studio.panel import Panel, real
 from dalembert.apps.studio.scene import quaternion, rotation_of
 from dalembert.arguments import array
@@ -301,5 +301,5 @@ class PosePanel(Panel):
         if self.held is None:
             self._offer(aim[:3, :3])
         touching = self.studio.scene.touch(q, bool(self.contacts.value))
-        said = "".join(f"<br>touching: {html.escape(str(contact))}" for contact in touching[:TOLD])
+        said = "".join(messages.line(f"touching: {contact}", "near") for contact in touching[:TOLD])
         self.where.content = self.studio.tip_words(robot.fk(q, frame)) + said
