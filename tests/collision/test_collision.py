@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -188,6 +189,32 @@ def test_a_mesh_is_enclosed_with_what_it_shuts_off():
     assert over <= 0.031 and len(rows) < 100
     lone, _ = enclose_mesh(corner, faces[:3], 0.03)  # not closed: its surface is enclosed
     assert (np.linalg.norm(corner[faces[0]][:, None] - lone[:, :3], axis=-1) <= lone[:, 3]).any(axis=1).all()
+
+
+def test_a_notch_of_a_closed_mesh_stays_and_what_is_filled_of_an_open_one_counts():
+    """The pocket of a C with a post before it lies between surfaces along two axes, and is no part of them."""
+    from scipy.spatial import ConvexHull
+
+    s = 0.3
+    block = [((0, 0, 0), (s, 0.1, 0.2)), ((0, 0.1, 0), (0.1, s, 0.2)), ((0.1, s - 0.05, 0), (s, s, 0.2))]
+    block.append(((s, 0.14, 0.05), (s + 0.05, 0.21, 0.15)))  # a post before it
+    corners, faces = [], []
+    for low, high in block:
+        x = np.array([[a, b, c] for a in (low[0], high[0]) for b in (low[1], high[1]) for c in (low[2], high[2])])
+        faces.append(ConvexHull(x).simplices + 8 * len(corners))
+        corners.append(x)
+    x, f = np.concatenate(corners), np.concatenate(faces)
+    rows, over = enclose_mesh(x, f, 0.03)
+    middle = np.array([0.22, 0.175, 0.1])  # of the pocket, 0.075 from its walls
+    assert over <= 0.0301 and (np.linalg.norm(rows[:, :3] - middle, axis=1) - rows[:, 3]).min() > 0.075 - over - 1e-9
+    tube = np.array([[np.cos(t), np.sin(t), z] for z in (0, 6.0) for t in np.linspace(0, 2 * np.pi, 25)[:-1]]) * 0.05
+    ring = np.arange(24)
+    sides = [
+        np.stack((ring, (ring + 1) % 24, ring + 24), -1),
+        np.stack(((ring + 1) % 24, (ring + 1) % 24 + 24, ring + 24), -1),
+    ]
+    rows, over = enclose_mesh(tube, np.concatenate(sides), 0.01)
+    assert (np.linalg.norm(rows[:, :3] - (0, 0, 0.15), axis=1) < rows[:, 3]).any() and 0.03 < over < 0.08  # its axis
 
 
 def test_a_file_gives_the_same_spheres_back(tmp_path):
@@ -531,6 +558,78 @@ def test_motions_say_when_they_touch():
         robot.contact_spans(a, floor)
 
 
+def test_a_run_says_when_what_touched():
+    robot, floor = arm("ur5e"), World().floor(0.0)
+    a, b = np.array([0.0, -1.57, 0.5, -1.2, 0.4, 0.0]), np.array([0.0, 0.3, 0.5, -1.2, 0.4, 0.0])
+    words = {"q0": a, "duration": 1.0, "reference": dl.trajectories.minimum_jerk(a, b, duration=1.0)}
+    law = dl.control.ComputedTorque(robot, kp=100, kd=20)
+    run = dl.simulate(robot, law, world=floor, **words)
+    assert list(run.contacts) == robot.contact_spans(run, floor) and run.contacts[0].second == "floor"
+    assert str(run.contacts[0]) in run.message and "0.02 m beyond the shapes" in run.message
+    assert (
+        np.array_equal(run.q, dl.simulate(robot, law, **words).q) and dl.simulate(robot, law, **words).contacts is None
+    )
+    still = dl.simulate(robot, q0=a, duration=0.01, world=World())
+    assert still.contacts == () and "nothing touches at its rows" in still.message
+    bare = dl.load("planar-1r")
+    bare = dl.Robot(
+        replace(bare.description, links=tuple(replace(x, visuals=(), collisions=()) for x in bare.description.links))
+    )
+    for system, world, said in (
+        (robot.flow(), floor, "of a Robot, not of a Flow"),
+        (robot, 3, "a world is a dl.World"),
+        (bare, floor, "has no shapes"),
+    ):
+        with pytest.raises(InputError, match=said):
+            dl.simulate(system, q0=np.zeros(1 if system is bare else 6), duration=0.01, world=world)
+
+
+TETRAHEDRON = (
+    np.array([[0, 0, 0], [0.3, 0, 0], [0, 0.3, 0], [0, 0, 0.3]]),
+    [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]],
+)
+
+
+def test_a_mesh_is_an_obstacle(tmp_path):
+    """Never farther than coal says of the mesh itself, and no nearer than what it overestimates."""
+    import coal
+
+    turn, spot = (0.3, -0.2, 1.0), (0.35, 0.1, 0.4)
+    world = World().mesh("wedge", TETRAHEDRON, spot, turn, tolerance=0.01)
+    (wedge,) = world.obstacles
+    assert wedge.kind == "spheres" and 0 < wedge.overestimate < 0.03 and world.names == ("wedge",)
+    assert World().mesh("wedge", TETRAHEDRON, tolerance=0.04).obstacles[0].overestimate <= 0.04
+    ball = World().sphere("ball", 0.05, (0, 0, 0)).arrays()
+    solid = oracle.bvh(TETRAHEDRON[0], np.array(TETRAHEDRON[1]))
+    R, x = np.array(dl.pose(rpy=turn)[:3, :3]), RNG(0).uniform(-0.3, 1.0, (300, 3))
+    for p in x:
+        near = np.linalg.norm(wedge.rows[:, :3] - p, axis=1) - wedge.rows[:, 3] - ball.spheres[0, 3]
+        there, here = coal.Transform3s(R, np.array(spot)), coal.Transform3s(np.eye(3), p)
+        exact = coal.distance(solid, there, coal.Sphere(0.05), here, coal.DistanceRequest(), coal.DistanceResult())
+        assert near.min() <= max(exact, 0.0) + 1e-9 and (exact <= 0 or near.min() >= exact - wedge.overestimate - 1e-9)
+    corners = TETRAHEDRON[0][np.array(TETRAHEDRON[1])] * 1000
+    facets = "".join(
+        "facet normal 0 0 0\nouter loop\n" + "".join(f"vertex {x} {y} {z}\n" for x, y, z in f) + "endloop\nendfacet\n"
+        for f in corners
+    )
+    (tmp_path / "wedge.stl").write_text(f"solid w\n{facets}endsolid w\n")
+    (tmp_path / "cell.toml").write_text(
+        '[[mesh]]\nname = "wedge"\nmesh = "wedge.stl"\nscale = 0.001\ntolerance = 0.01\n'
+    )
+    same = World().mesh("wedge", TETRAHEDRON, tolerance=0.01).arrays().spheres
+    assert np.abs(np.sort(World.load(tmp_path / "cell.toml").arrays().spheres) - np.sort(same)).max() < 1e-6
+    for mesh, words, said in (
+        (tmp_path / "wedge.stl", {}, "scale=0.001"),
+        ((TETRAHEDRON[0], [[0, 1, 4]]), {}, "has no faces, or one of a vertex"),
+        (3, {}, "a file or \\(vertices, faces\\), not int"),
+        (TETRAHEDRON, {"tolerance": 0.0}, "tolerance is 0.0; it must be greater than 0"),
+    ):
+        with pytest.raises(InputError, match=said):
+            World().mesh("bad", mesh, **words)
+    with pytest.raises(dl.DalembertError, match="no such file"):
+        World().mesh("none", "nowhere.stl")
+
+
 class Lunge:
     """A stranger's motion: it bows to the floor for a moment between the samples of its own `limits`."""
 
@@ -592,8 +691,6 @@ def test_spheres_of_another_robot_and_spoiled_ones_are_refused(tmp_path):
 
 
 def test_arrays_of_a_world_without_numbers_are_refused():
-    from dataclasses import replace
-
     arrays = World().sphere("ball", 0.1, (0, 0, 0)).arrays()
     with pytest.raises(InputError, match="finite"):
         replace(arrays, spheres=np.full((1, 4), np.nan))

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert.errors import InputError
 from dalembert.interchange import Reach, Track
+from dalembert.interchange.world import around_the_middle
 
 gymnasium = pytest.importorskip("gymnasium", reason="no gymnasium")
 
@@ -355,3 +357,31 @@ def test_bad_input_is_told(arm, monkeypatch):
     monkeypatch.delitem(sys.modules, "dalembert.interchange.environment")
     with pytest.raises(dl.MissingExtraError, match=r"gymnasium is not installed: pip install 'dalembert\[gym\]'"):
         import dalembert.interchange.environment  # noqa: F401
+
+
+def test_obstacles_are_kept_off():
+    """Starts and goals are clear, to touch ends the episode at the worst price, many robots do what one does."""
+    arm, floor = dl.load("ur5e"), dl.World().floor(0.0).sphere("lamp", 0.15, (0.4, 0.2, 0.5))
+    env = Environment(arm, avoid=floor)
+    assert min(float(arm.clearance(around_the_middle(arm, np.random.default_rng(k)), floor)) for k in range(20)) < 0
+    for k in range(20):
+        _, info = env.reset(seed=k)
+        assert info["clearance"] == arm.clearance(info["q"], floor) > 0
+        assert arm.ik(info["goal"], rows="position", avoid=floor)
+    down = np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    _, info = env.reset(seed=0, options={"q": [0.0, -1.0, 0.5, -1.2, 0.4, 0.0]})
+    played = [env.step(down) for _ in range(50)]
+    first = next(k for k, (_, _, lost, _, _) in enumerate(played) if lost)
+    assert [info["clearance"] > 0 for *_, info in played[: first + 1]] == [True] * first + [False]
+    assert played[first][1] < Reach().worst(arm) * (49 - first) + 1.0
+    many = VectorEnvironment(arm, 2, avoid=floor)
+    _, infos = many.reset(seed=3)
+    assert np.array_equal(infos["clearance"][1], env.reset(seed=4)[1]["clearance"])
+    free = Environment(arm)
+    assert np.isinf(free.reset(seed=0)[1]["clearance"])
+    with pytest.raises(InputError, match="option 'q' of reset touches something"):
+        env.reset(options={"q": [0.0, 0.5, 0.5, -1.2, 0.4, 0.0]})
+    with pytest.raises(InputError, match="all touch what is avoided"):
+        Environment(arm, avoid=dl.World().floor(2.0)).reset(seed=0)
+    with pytest.raises(InputError, match=r"avoid is a dl\.World"):
+        Environment(arm, avoid=3)

@@ -35,6 +35,7 @@ CELLS = 20_000  # per shape
 FINENESS = 3.0  # cells per tolerance, if there are not too many
 CANDIDATES = 40  # centers looked at for one sphere
 SURFACE = 0.25  # of a cell: how dense points are put on the surface of a mesh
+LEAKS = 0.5  # of the cells between parts of a surface: if it shuts off fewer, it is open
 SLACK = 1 + 1e-9  # on radii: rounding
 
 
@@ -129,8 +130,9 @@ def enclose_geometry(
 
 
 def enclose_mesh(vertices: Array, faces: NDArray[np.int64], tolerance: float = TOLERANCE) -> tuple[Array, float]:
-    """The same of a mesh: of its surface, and of what lies between parts of it along two of three
-    axes: it need not be closed (and a cup counts as full)."""
+    """The same of a mesh: of its surface, and of what that shuts off. Of a mesh that is open, a tube or a cup, what
+    lies between parts of its surface along two of three axes is filled, and how far that is from its surface is added
+    to what is overestimated."""
     from scipy.ndimage import distance_transform_edt
     from scipy.spatial import cKDTree
 
@@ -140,10 +142,24 @@ def enclose_mesh(vertices: Array, faces: NDArray[np.int64], tolerance: float = T
     apart = SURFACE * cells.side
     away = cKDTree(_surface_points(vertices[faces], apart * math.sqrt(3.0))).query(cells.center)[0]
     on = (away - apart <= cells.ball).reshape(cells.shape)
-    inside = _surrounded(on)
+    inside, more = _filled(on)
     out = distance_transform_edt(np.pad(on | inside, 1))[1:-1, 1:-1, 1:-1].ravel() * cells.side - cells.ball
     depth = np.where(inside.ravel(), np.minimum(away - apart, out), -away)
-    return cells.cover(depth, (on | inside).ravel())
+    rows, over = cells.cover(depth, (on | inside).ravel())
+    return rows, over + (more * cells.side + cells.ball if more else 0.0)
+
+
+def _filled(on: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], float]:
+    """(cells inside of those on the surface, how many sides of a cell the farthest is from what is surely solid): what
+    the surface shuts off; if that is little, since it is open, what lies between parts of it along two axes."""
+    from scipy.ndimage import binary_fill_holes, distance_transform_edt
+
+    shut = binary_fill_holes(on) & ~on
+    between = _surrounded(on)
+    if shut.sum() >= LEAKS * between.sum():
+        return shut, 0.0
+    between |= shut
+    return between, float(distance_transform_edt(~(on | shut))[between].max(initial=0.0))
 
 
 def _surrounded(on: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ Each kind has one array of rows [m], in the base frame of the robot:
     cylinders   (K, 8)   cx cy cz  ux uy uz  h r          unit axis u, half length h
 
 Rows that pad an array to a size (`arrays(pad=…)`) are FAR away from everything: points at x = FAR, and a half space
-with n = 0, d = −FAR. Meshes and clouds of points become spheres that enclose them, height fields boxes.
+with n = 0, d = −FAR. Meshes become spheres that enclose them, clouds of points spheres, height fields boxes.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from dalembert.spatial.rotation import from_rpy
 Array = NDArray[np.float64]
 FAR = 1e6  # [m] where rows that pad an array lie
 COLUMNS = {"half_spaces": 4, "spheres": 4, "capsules": 7, "boxes": 15, "cylinders": 8}
+LARGE = 50.0  # [m] a mesh that is longer is one in millimeters
 MOST = 1e5  # [m] beyond it, distances to the obstacle say little in float32 and padding is no longer far
 
 
@@ -58,11 +59,12 @@ class WorldArrays:
 
 @dataclass(frozen=True, eq=False)
 class Obstacle:
-    """A named solid: rows of one kind of `COLUMNS`, (K, ·)."""
+    """A named solid: rows of one kind of `COLUMNS`, (K, ·), which reach up to `overestimate` [m] beyond it."""
 
     name: str
     kind: str
     rows: Array
+    overestimate: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,12 +135,47 @@ class World:
         turned = np.tile(np.eye(3).ravel(), (len(center), 1))
         return self._with(name, "boxes", np.column_stack((center, turned, half)))
 
+    def mesh(
+        self,
+        name: str,
+        mesh: str | Path | tuple[ArrayLike, ArrayLike],
+        xyz: Sequence[float] = (0.0, 0.0, 0.0),
+        rpy: Sequence[float] = (0.0, 0.0, 0.0),
+        *,
+        scale: float = 1.0,
+        tolerance: float = 0.02,
+    ) -> World:
+        """A mesh, an STL, OBJ or DAE file or (vertices (n, 3), faces (k, 3)), its frame at xyz, turned by rpy: as
+        spheres that enclose its surface and what that surrounds, and reach no more than `tolerance` [m] beyond it,
+        unless it is so large that this takes too many: the obstacle's `overestimate` says how far they do. `scale`:
+        0.001 for a file in millimeters."""
+        from dalembert.collision.enclose import enclose_mesh
+        from dalembert.describe.mesh import read
+
+        if isinstance(mesh, (str, Path)):
+            corners, faces = read(mesh)
+        elif isinstance(mesh, tuple) and len(mesh) == 2:
+            corners = array(f"the vertices of {name!r}", mesh[0], (None, 3))
+            faces = array(f"the faces of {name!r}", mesh[1], (None, 3), least=0.0).astype(np.int64)
+        else:
+            raise InputError(f"the mesh of {name!r} is a file or (vertices, faces), not {type(mesh).__name__}")
+        if not len(faces) or faces.max() >= len(corners):
+            raise InputError(f"the mesh of {name!r} has no faces, or one of a vertex that it has not")
+        corners = corners * number("scale", scale, above=0.0)
+        if float(np.ptp(corners, axis=0).max()) > LARGE:
+            size = float(np.ptp(corners, axis=0).max())
+            raise InputError(f"the mesh of {name!r} is {size:g} m long: if it is in millimeters, give scale=0.001")
+        rows, over = enclose_mesh(corners, faces, number("tolerance", tolerance, "m", above=0.0))
+        R = np.array(from_rpy(array("rpy", rpy, (3,)).tolist()), float)
+        rows[:, :3] = rows[:, :3] @ R.T + _point(xyz)
+        return self._with(name, "spheres", rows, over)
+
     def without(self, name: str) -> World:
         if name not in self.names:
             raise unknown("obstacle", name, self.names)
         return replace(self, obstacles=tuple(o for o in self.obstacles if o.name != name))
 
-    def _with(self, name: str, kind: str, rows: ArrayLike) -> World:
+    def _with(self, name: str, kind: str, rows: ArrayLike, over: float = 0.0) -> World:
         if not isinstance(name, str) or not name:
             raise InputError(f"an obstacle has a name, some text; got {name!r:.60}")
         if name in self.names:
@@ -148,7 +185,7 @@ class World:
             raise InputError(f"the obstacle {name!r} is empty")
         if (np.abs(table) > MOST).any():
             raise InputError(f"the obstacle {name!r} is larger or farther away than {MOST:g} m; lengths are in meters")
-        return replace(self, obstacles=(*self.obstacles, Obstacle(name, kind, table)))
+        return replace(self, obstacles=(*self.obstacles, Obstacle(name, kind, table, over)))
 
     # ----------------------------------------------------------------------------------------------------- arrays
     def arrays(self, pad: int | Mapping[str, int] = 0) -> WorldArrays:
@@ -165,8 +202,8 @@ class World:
 
     @staticmethod
     def load(path: str | Path) -> World:
-        """Of TOML: tables [[box]], [[sphere]], [[capsule]], [[cylinder]], [[half_space]], each with a name and what the
-        method of that name takes."""
+        """Of TOML: tables [[box]], [[sphere]], [[capsule]], [[cylinder]], [[half_space]], [[mesh]], …, each with a name
+        and what the method of that name takes; files of meshes are looked for from the file's folder."""
         file = Path(path)
         try:
             text = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -183,12 +220,14 @@ class World:
         return world
 
 
-READABLE = ("half_space", "floor", "sphere", "points", "capsule", "box", "cylinder", "height_field")
+READABLE = ("half_space", "floor", "sphere", "points", "capsule", "box", "cylinder", "height_field", "mesh")
 
 
 def _read(world: World, kind: str, row: Any, file: Path) -> World:
     if not isinstance(row, dict):
         raise InputError(f"{file}: [[{kind}]] is a table, with a name and sizes")
+    if kind == "mesh" and isinstance(row.get("mesh"), str):
+        row = {**row, "mesh": file.parent / row["mesh"]}
     try:
         found: World = getattr(world, kind)(**row)
     except TypeError as error:

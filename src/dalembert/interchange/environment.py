@@ -25,7 +25,7 @@ except ImportError:
     raise MissingExtraError("gymnasium is not installed: pip install 'dalembert[gym]'") from None
 
 RENDER_MODES = ("rgb_array",)
-TOLD = ("goal", "error", "q", "qd")
+TOLD = ("goal", "error", "q", "qd", "clearance")
 IDS = ("dalembert/Reach-v0",)
 
 
@@ -54,7 +54,9 @@ class Environment(gymnasium.Env):
     `duration` [s]. `at_limits` "rest": a joint that runs into its limit is stopped there at the end of the step, and
     costs its share, 1/n, of `penalty` (what the task's `worst` reward takes away); "end": the episode is terminated and
     costs `penalty` for each step that was left, as it does if a state is lost; "pass": nothing.
-    `torque_limits`: the robot's own efforts, or as `simulate` takes them. `friction` of the model counts.
+    `torque_limits`: the robot's own efforts, or as `simulate` takes them. `friction` of the model counts. `avoid`, a
+    dl.World: starts and goals are clear of it and of the arm itself, and who touches anything at the end of a step is
+    lost; information and `Situation` have the `clearance`.
 
     `actions`: "velocity", shares of the joints' largest velocities (π rad/s or m/s where there is none), which the
     torques g(q) + M(q) (q̇_wanted − q̇)/0.1 s take up as far as the drives go; "compensated", where 0 is the torque g(q)
@@ -71,7 +73,8 @@ class Environment(gymnasium.Env):
         render_mode: str | None = None,
         **options: Unpack[WorldOptions],
     ) -> None:
-        """`options`: step, dt, duration, torque_limits, friction, method, actions, reward, penalty, at_limits."""
+        """`options`: step, dt, duration, torque_limits, friction, method, actions, reward, penalty, at_limits,
+        avoid."""
         self.world = World(robot, 1, task, **options)
         self.render_mode = _mode(render_mode)
         self.observation_space, self.action_space = _spaces(self.world)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, number, switch
+from dalembert.collision.world import World as Obstacles
 from dalembert.errors import InputError, choose
 from dalembert.kernels import need_vector
 from dalembert.kinematics.jacobian import length_of
@@ -26,6 +27,7 @@ CLOSE = 5.0  # tolerances from the goal within which a reward and an observation
 FASTEST = 50.0  # times a joint's largest velocity (or 50 rad/s): beyond it, a state is lost
 ACTIONS = ("velocity", "compensated", "torque")
 AT_LIMITS = ("rest", "end", "pass")
+DRAWS = 200  # random starts and goals, until one is clear of what is avoided
 LAG = 0.1  # [s] in which a joint takes up 63 % of a change of the velocity that actions ask for
 UNLIMITED = np.pi  # [rad/s, m/s] an action of 1 asks of a joint that has no largest velocity
 TO_TOP_SPEED = 0.2  # [s] that a compensated action of 1 takes from rest to a joint's largest velocity, at the least
@@ -48,8 +50,8 @@ def around_the_middle(robot: Robot, rng: np.random.Generator) -> Array:
 @dataclass(frozen=True)
 class Situation:
     """What a reward is made of, (N, …) each: positions `q` and rates `qd`, the `torque` that acted [N m, N] and the
-    `action` (−1…1) that asked for it, time `t` [s], what the task wants and has (`goal`, `error`), and whether the task
-    counts that as `success`."""
+    `action` (−1…1) that asked for it, time `t` [s], what the task wants and has (`goal`, `error`), whether the task
+    counts that as `success`, and the `clearance` of what is avoided [m], infinite where nothing is."""
 
     t: Array
     q: Array
@@ -59,6 +61,7 @@ class Situation:
     goal: Array
     error: Array
     success: NDArray[np.bool_]
+    clearance: Array
 
 
 class Task(ABC):
@@ -87,6 +90,10 @@ class Task(ABC):
     @abstractmethod
     def worst(self, robot: Robot) -> float:
         """A reward that no step within the limits falls below; what a robot that crashed gets for each that is left."""
+
+    def possible(self, robot: Robot, goal: Array, avoid: Obstacles) -> bool:
+        """Whether the goal can be had without touching what is avoided; if not, another one is drawn."""
+        return True
 
     def observe(self, error: Array) -> Array:
         """What an agent sees of the errors (N, m): numbers around 1."""
@@ -117,6 +124,9 @@ class Reach(Task):
 
     def goal(self, robot: Robot, rng: np.random.Generator) -> Array:
         return np.array(robot.fk(around_the_middle(robot, rng), self.frame)[:3, 3])
+
+    def possible(self, robot: Robot, goal: Array, avoid: Obstacles) -> bool:
+        return bool(robot.ik(goal, self.frame, rows="position", avoid=avoid))
 
     def error(self, robot: Robot, goal: Array, t: Array, q: Array, qd: Array) -> Array:
         return np.asarray(goal - np.asarray(robot.fk(q, self.frame))[..., :3, 3])
@@ -206,6 +216,7 @@ class WorldOptions(TypedDict, total=False):
     reward: Reward | None
     penalty: float | None
     at_limits: str
+    avoid: Obstacles | None
 
 
 class World:
@@ -227,6 +238,7 @@ class World:
         reward: Reward | None = None,
         penalty: float | None = None,
         at_limits: str = "rest",
+        avoid: Obstacles | None = None,
     ) -> None:
         self.robot = robot if isinstance(robot, Robot) else load(robot)
         need_vector(self.robot.model)  # its actions are of drives at every joint
@@ -258,6 +270,11 @@ class World:
         self.worst = float(worst)
         choose("at_limits", at_limits, AT_LIMITS)
         self.at_limits = at_limits
+        if avoid is not None and not isinstance(avoid, Obstacles):
+            raise InputError(
+                f"avoid is a dl.World, got {type(avoid).__name__}; dl.World() is empty: the arm itself counts"
+            )
+        self.avoid = avoid
         n, N = self.robot.n, number_of
         self.x: Array = np.zeros((N, 2 * n))
         self.t: Array = np.zeros(N)
@@ -294,12 +311,31 @@ class World:
             if name not in known:
                 raise InputError(f"unknown option {name!r} of reset; choose from {', '.join(known)}")
         n = self.robot.n
-        q = around_the_middle(self.robot, rng)
-        goal = self.task.goal(self.robot, rng)  # drawn in any case: what follows does not depend on the options
+        q, goal = self._draw(rng)  # in any case: what follows does not depend on the options
         self.x[k, :n] = self._given(options, "q", q)
         self.x[k, n:] = self._given(options, "qd", np.zeros(n))
         self.goal[k] = self._given(options, "goal", goal)
         self.t[k], self.steps[k] = 0.0, 0
+        if self.avoid is not None and not self.robot.clearance(self.x[k, :n], self.avoid) > 0:
+            raise InputError(
+                f"option 'q' of reset touches something: {self.robot.contacts(self.x[k, :n], self.avoid)[0]}"
+            )
+
+    def _draw(self, rng: np.random.Generator) -> tuple[Array, Array]:
+        """A start and a goal, clear of what is avoided."""
+        for _ in range(DRAWS):
+            q = around_the_middle(self.robot, rng)
+            if self.avoid is None or self.robot.clearance(q, self.avoid) > 0:
+                break
+        else:
+            raise InputError(
+                f"{DRAWS} random postures of {self.robot.name!r} all touch what is avoided: leave more room"
+            )
+        for _ in range(DRAWS):
+            goal = self.task.goal(self.robot, rng)
+            if self.avoid is None or self.task.possible(self.robot, goal, self.avoid):
+                return q, goal
+        raise InputError(f"none of {DRAWS} random goals can be had without touching what is avoided: leave more room")
 
     @staticmethod
     def _given(options: dict[str, Any], name: str, otherwise: Array) -> Array:
@@ -329,7 +365,8 @@ class World:
             else:
                 against = (below & (qd < 0)) | (above & (qd > 0))
                 self.x = np.concatenate([np.clip(q, limits.lower, limits.upper), np.where(against, 0.0, qd)], axis=-1)
-        return self.situation(torque, a), lost, self.t >= self.duration - 1e-9
+        found = self.situation(torque, a)
+        return found, lost | ~(found.clearance > 0), self.t >= self.duration - 1e-9
 
     def _torque_of(self, a: Array) -> Array:
         """What actions mean. "torque": shares of the largest torques. "velocity": g + M (a q̇_max − q̇)/LAG, as much of
@@ -358,7 +395,8 @@ class World:
         n = self.robot.n
         q, qd = self.x[:, :n].copy(), self.x[:, n:].copy()
         error = self.task.error(self.robot, self.goal, self.t, q, qd)
-        return Situation(self.t.copy(), q, qd, torque, action, self.goal.copy(), error, self.task.success(error))
+        apart = np.full(len(q), np.inf) if self.avoid is None else self.robot.clearance(q, self.avoid)
+        return Situation(self.t.copy(), q, qd, torque, action, self.goal.copy(), error, self.task.success(error), apart)
 
     def reward_of(self, s: Situation, lost: NDArray[np.bool_]) -> Array:
         """The rewards, (N,). A joint that runs into its limit costs its share of the worst; who is lost pays the worst

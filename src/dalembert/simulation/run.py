@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from dalembert.collision import ContactSpan
+
 VERDICTS = {True: "yes", False: "no", None: "cannot be told: the gap is as large; a shorter dt would tell"}
 AT_ONCE = 10_000  # rows turned into text at a time
 OPEN = 0.1  # a relative gap beyond this is not one of the steps: energy comes from where the books do not look
@@ -70,7 +72,8 @@ class Run(Displayed):
     each as `run.name` or `run["name"]`: a group gives (rows, m), a column (rows,). Where a column bears the name of a
     group, `run["x"]` is the column.
     `ok`: it ran to its end. `message`: how it ended. `events`: limits reached. `beyond`: limits of position, velocity
-    and effort that the kept rows pass, by how much. `measures`: what was measured of the run, by name."""
+    and effort that the kept rows pass, by how much. `measures`: what was measured of the run, by name. `contacts`: when
+    links touch each other or the world that was given, at the kept rows; None without a world."""
 
     name: str
     columns: Mapping[str, Array]
@@ -86,6 +89,7 @@ class Run(Displayed):
     drive: str = field(default="torque")
     beyond: tuple[Excess, ...] = ()
     measures: Mapping[str, float] = field(default_factory=dict)
+    contacts: tuple[ContactSpan, ...] | None = None
 
     @property
     def ok(self) -> bool:
@@ -290,6 +294,12 @@ def _panel(panel: Axes, run: Run, name: str) -> None:
         panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small", frameon=False, ncols=columns)
     for event in run.events:
         panel.axvline(event.t, color="tab:red", lw=0.8, ls=":")
+    touching = np.zeros(len(run), bool)
+    for span in run.contacts or ():
+        touching |= (run.t >= span.start) & (run.t <= span.end)
+    if touching.any():
+        over = panel.get_xaxis_transform()
+        panel.fill_between(run.t, 0, 1, where=touching, transform=over, color="tab:red", alpha=0.12, lw=0)
 
 
 def _short(column: str, group: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +14,7 @@ from dalembert.errors import InputError
 from dalembert.flow import ENERGY, LOSS, MULTIPLIER, WRENCH, Array, Flow
 from dalembert.law import Law
 from dalembert.reference import Reference, read_reference
+from dalembert.robot import Robot
 from dalembert.simulation.adaptive import AdaptiveSolver
 from dalembert.simulation.feed import Feed, Signal, read_signal
 from dalembert.simulation.fixed_step import check_flow, check_method, compile_loop, list_names
@@ -46,7 +48,10 @@ from dalembert.simulation.run import Run
 from dalembert.simulation.stepping import Ask, Stepper
 from dalembert.simulation.steps import METHODS
 
-SAID = 3  # limits passed that the message names
+if TYPE_CHECKING:
+    from dalembert.collision import Collision, World, WorldArrays
+
+SAID = 3  # limits passed, and contacts, that the message names
 MOST_BREAKS = 10**8  # instants at which an adaptive method begins anew
 COPIES = 3  # of the rows, while a run is put together
 LEAK = 0.01  # a relative gap in the energy books beyond this is said
@@ -69,6 +74,7 @@ def simulate(
     limits: JointLimits | str | None = None,
     friction: bool | str | None = None,
     measures: Measures | Sequence[str] | str = (),
+    world: World | WorldArrays | None = None,
 ) -> Run:
     """The motion of a system from (q0, qd0) over `duration` [s]: ẋ = f(t, x, w), w = clip(u + τ(t)) + d(t).
 
@@ -85,10 +91,13 @@ def simulate(
     limits: `JointLimits`, or what happens at those of position alone: "stop", "bounce", "report". Limits of position,
     velocity and effort that a robot passes are named at the end (`run.beyond`).
     friction: True, or for a Robot "sticking". measures: rows of `MEASURES`, in `run.measures`.
+    world: when the links of a Robot touch its obstacles or each other is named at the end (`run.contacts`); `World()`
+    has none. Nothing is stopped by it: contact has no force here.
     Ctrl-C ends a run, which keeps what it has."""
     acting, eyes = read_noun("inputs", inputs, Inputs), read_noun("sensors", sensors, Sensors)
     way, bounds = read_noun("solver", solver, Solver, "method"), read_noun("limits", limits, JointLimits, "position")
     clock, seed = way.clock(duration, dt), read_noise_seed(eyes)
+    shapes = _shapes(system, world)
     plant = _plant(system, friction, acting, way)
     law, asked = read_controller(controller, plant)
     sampling = eyes.sampling(law, asked, clock.dt, way.adaptive)
@@ -127,13 +136,39 @@ def simulate(
             Stepper(loop, feed, rollout, clock.steps, clock.every, judged, ask, fences).run(X0, record, bar)
     finally:
         bar.close()
-    run = _assemble(loop, motion, record, way.method, clock.dt)
+    run = _with_contacts(_assemble(loop, motion, record, way.method, clock.dt), shapes, world)
     if run.ok and not way.adaptive and loop.supply is not None and not plant.settle and bounds.position != "bounce":
         gap = run.audit().relative
         if gap > LEAK:
             said = f"; its energy books are open by {gap:.0%}: steps of {clock.dt:g} s are too long for this motion"
             return replace(run, message=run.message + said)
     return run
+
+
+def _shapes(system: object, world: World | WorldArrays | None) -> Collision | None:
+    """What may touch, refused before the run where nothing is known of it."""
+    if world is None:
+        return None
+    if not isinstance(system, Robot):
+        raise InputError(
+            f"contacts with a world are looked for of a Robot, not of a {type(system).__name__}: leave out world=, and "
+            "ask robot.contact_spans(run, world) of the robot in it"
+        )
+    found = system.collision()
+    found.distances(np.zeros((0, system.n)), world)
+    return found
+
+
+def _with_contacts(run: Run, shapes: Collision | None, world: World | WorldArrays | None) -> Run:
+    if shapes is None:
+        return run
+    from dalembert.collision.along import find_spans
+
+    spans = tuple(find_spans(shapes, run.t, run.q, world))
+    said = "; ".join(str(span) for span in spans[:SAID]) + (f"; and {len(spans) - SAID} more" if spans[SAID:] else "")
+    how = f"as spheres that reach up to {shapes.spheres.overestimate:.2g} m beyond the shapes"
+    word = f"touches, {how}: {said}" if spans else f"nothing touches at its rows, {how}"
+    return replace(run, contacts=spans, message=f"{run.message}; {word}")
 
 
 # ------------------------------------------------------------------------------------------------ system and loop

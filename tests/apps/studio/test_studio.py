@@ -89,6 +89,21 @@ def test_a_scara_is_offered_the_one_ring_that_it_can_turn():
         assert not made.pose.gizmo.visible and not rings.visible
 
 
+def test_what_touches_is_red_and_named():
+    arm = dl.load("iiwa7")
+    q = np.array([-2.31, 2.06, -2.84, 2.06, -1.21, -0.16, 0.28])
+    with dl.studio.Studio(arm, port=0, plain=True, q=q) as made:
+        colors = [node.color for node in made.scene.shapes]
+        somebody(made.pose.contacts, True)
+        made.worker.call(made.refresh)
+        bodies = {arm.model.frame(x).body for c in arm.contacts(q) for x in (c.first, c.second)}
+        red = [part.body in bodies for part in made.scene.look.parts]
+        assert any(red) and not all(red) and "touching: iiwa_link_0 and iiwa_link_6" in made.pose.where.content
+        assert [node.color == (226, 30, 30) for node in made.scene.shapes] == red
+        made.move(arm.home)
+        assert [node.color for node in made.scene.shapes] == colors and "touching" not in made.pose.where.content
+
+
 def test_singular_postures_are_warned_of(studio):
     studio.move([0.3, 0.0])
     assert "singular (elbow)" in studio.top.content

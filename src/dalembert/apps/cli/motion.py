@@ -68,6 +68,8 @@ def simulate(
     limits: str | None = option(
         "Where a joint reaches its limit: end the run, bounce, or go on and say when.", type=click.Choice(LIMITS)
     ),
+    world: str | None = option("Obstacles, a TOML file: says when links touch them or each other.", metavar="FILE"),
+    floor: float | None = option("A floor at this height [m]: says when links touch it or each other.", type=Number()),
     out: str | None = option(
         "The run: .csv, .parquet.", "-o", "--out", type=NewFile(".csv", ".parquet"), metavar="FILE"
     ),
@@ -117,6 +119,7 @@ def simulate(
             reference=None if law is None else _reference(start, goal, duration / 2 if move is None else move),
             friction=True if friction else None,
             limits=JointLimits("robot" if torque_limits else None, limits),
+            world=None if world is None and floor is None else _read_world(world, floor),
         )
     if out is not None:
         (run.to_csv if Path(out).suffix.lower() == ".csv" else run.to_parquet)(out)
@@ -170,6 +173,7 @@ def _data(run: Run, files: list[str]) -> dict[str, Any]:
         "energy": {name: getattr(audit, name) for name in ("work", "loss", "change", "gap", "relative", "passive")},
         "events": [event.message for event in run.events],
         "beyond": [vars(excess) for excess in run.beyond],
+        "contacts": None if run.contacts is None else [vars(span) for span in run.contacts],
         "files": files,
     }
 
@@ -200,6 +204,8 @@ def _show_run(arm: Robot, run: Run, controller: str, files: list[str]) -> None:
     )
     for excess in run.beyond[SAID:]:  # the message names the others
         click.echo(f"limit: {excess}")
+    for span in (run.contacts or ())[SAID:]:
+        click.echo(f"contact: {span}")
     if any(excess.kind == "effort" for excess in run.beyond):
         click.echo("--torque-limits holds torques within their limits")
     for event in run.events:

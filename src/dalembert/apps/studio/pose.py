@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.apps.studio import messages
 from dalembert.apps.studio.panel import Panel, real
 from dalembert.apps.studio.scene import quaternion, rotation_of
 from dalembert.arguments import array
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 STRIDE = 0.1  # a closed chain is moved in steps of this length [rad, m], so that it stays on its branch
 POINT = "studio point"
+TOLD = 3  # contacts
 JUMP = 1.0  # other joints that would move further than this in one step are on another branch
 
 
@@ -207,6 +209,10 @@ class PosePanel(Panel):
             self.axes = self.gui.add_checkbox("frames", True)
             self.names = self.gui.add_checkbox("names of frames", False)
             self.masses = self.gui.add_checkbox("centers of mass", True)
+            self.contacts = self.gui.add_checkbox(
+                "contacts in red", False, hint="Links that touch each other. The first time, this takes some seconds."
+            )
+            self.watch(self.contacts, lambda _: studio.refresh())
             self.soft = self.gui.add_checkbox(
                 "soft light, shadows", not studio.plain, hint="Plain light is drawn faster without a graphics card."
             )
@@ -294,4 +300,6 @@ class PosePanel(Panel):
                 handle.wxyz, handle.position = quaternion(aim[:3, :3]), aim[:3, 3]
         if self.held is None:
             self._offer(aim[:3, :3])
-        self.where.content = self.studio.tip_words(robot.fk(q, frame))
+        touching = self.studio.scene.touch(q, bool(self.contacts.value))
+        said = "".join(messages.line(f"touching: {contact}", "near") for contact in touching[:TOLD])
+        self.where.content = self.studio.tip_words(robot.fk(q, frame)) + said

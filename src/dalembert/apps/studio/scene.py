@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms.energy import center_of_mass
+from dalembert.collision import Contact
 from dalembert.describe.description import Box, Cylinder, Sphere
 from dalembert.draw.scene import DrawnPart, body_poses, corners_of, look_of, place_along, up_of
 from dalembert.draw.skeleton import plane_of
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 MASS_COLOR, TOTAL_COLOR = (214, 69, 65), (142, 68, 173)
+TOUCHING = (226, 30, 30)  # bodies that touch each other
 SKY = (204, 212, 222)  # white robots are seen before it
 VIEW = 0.7  # [rad] that the camera sees from the lowest to the highest
 ROOM = 1.25  # around the robot, of the least that shows all of it: plots may stand beside it
@@ -46,6 +48,8 @@ class Scene:
         self.bodies = [self._frame(f"/robot/{k}") for k in range(len(robot.model.bodies))]
         self._frame("/robot/base")
         self.shapes = [self._shape(k, part) for k, part in enumerate(self.look.parts)]
+        self.touching: set[int] = set()  # bodies drawn as such
+        self.package_dirs = package_dirs
         self.frames, self.names = self._frames()
         self.masses: list[IcosphereHandle] = []
         self.total: IcosphereHandle | None = None
@@ -88,6 +92,17 @@ class Scene:
         self.total = self.server.scene.add_icosphere(
             "/center_of_mass", 0.018 * self.size, TOTAL_COLOR, subdivisions=2, visible=visible
         )
+
+    def touch(self, q: Array, on: bool) -> list[Contact]:
+        """Colors the bodies whose links touch each other at q, and says which do; none if not `on`. The first time,
+        spheres are made around the shapes."""
+        found = self.robot.collision(package_dirs=self.package_dirs).contacts(q) if on else []
+        bodies = {self.robot.model.frame(link).body for c in found for link in (c.first, c.second)}
+        for node, part in zip(self.shapes, self.look.parts, strict=True):
+            if part.body in bodies ^ self.touching:
+                node.color = TOUCHING if part.body in bodies else tuple(bytes.fromhex(part.color[1:]))
+        self.touching = bodies
+        return found
 
     # ----------------------------------------------------------------------------------------------------- what is seen
     def see(self, shapes: bool, frames: bool, names: bool, masses: bool, opacity: float) -> None:
