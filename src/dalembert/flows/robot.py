@@ -110,6 +110,7 @@ def on_manifold(robot: Robot) -> dict[str, Any]:
         "velocities": model.nv,
         "advance": lambda q, d: joints.integrate(model, q, d),
         "correct": lambda d, v, order: joints.correct(model, d, v, order),
+        "difference": lambda q0, q1: joints.difference(model, q0, q1),
         "check": lambda x: kernels.check_quaternions(model, "q0", x),
         "needs_steps": f"the positions of {robot.name!r} are no vector, and are kept where they belong by fixed steps",
     }
