@@ -60,10 +60,11 @@ class Flow:
     only through `scalar.where`.
 
     `advance(q, d)`: where positions lie on a manifold, the positions reached from q along the tangent vector d, which
-    has `velocities` entries; `rate` then begins with v. Without it q + d. `correct(d, v, order)`: the rate of d while
-    q ⊕ d moves with velocity v, as far as a method of that order needs it; v itself if not given, which only methods of
-    order one can do with where tangent vectors do not commute. `position_rates(q, v)`: q̇ of the positions as numbers
-    beside the manifold, along it, which adaptive methods need; q ⊕ 0 brings them back onto it.
+    has `velocities` entries; `rate` then begins with v. Without it q + d. `difference(q0, q1)`: the d from q0 to q1.
+    `correct(d, v, order)`: the rate of d while q ⊕ d moves with velocity v, as far as a method of that order needs it;
+    v itself if not given, which only methods of order one can do with where tangent vectors do not commute.
+    `position_rates(q, v)`: q̇ of the positions as numbers beside the manifold, along it, which adaptive methods need;
+    q ⊕ 0 brings them back onto it.
     `sample(t, x, u)`: what is done to a state at the beginning of each step at which a sample is due, every `period` s.
     `drives`: so many inputs, the first, are what a controller or given torques may drive (all of them if not given).
     `start(q0, qd0)`: the state that a user's positions and rates mean, arrays (..., n); without it (q0, qd0, zeros).
@@ -83,6 +84,7 @@ class Flow:
     advance: Callable[[Scalars, Scalars], Sequence[Scalar]] | None = None
     correct: Callable[[Scalars, Scalars, int], Sequence[Scalar]] | None = None
     position_rates: Callable[[Scalars, Scalars], Sequence[Scalar]] | None = None
+    difference: Callable[[Scalars, Scalars], Sequence[Scalar]] | None = None
     drives: int | None = None
     start: Callable[[Array, Array], Array] | None = None
     joints: Joints | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.optimal.test_curved import pendulum, quadrotor
 from tests.test_own_system import CartPole
 
 import dalembert as dl
@@ -29,13 +30,17 @@ for _name in ("add", "sub", "mul", "truediv"):
     setattr(Number, f"__{_name}__", lambda a, b, f=f"__{_name}__": Number(getattr(_expression(a), f)(_expression(b))))
     setattr(Number, f"__r{_name}__", lambda a, b, f=f"__{_name}__": Number(getattr(_expression(b), f)(_expression(a))))
 Number.__neg__ = lambda a: Number(-a.x)
+for _name in ("lt", "gt", "le", "ge"):
+    setattr(Number, f"__{_name}__", lambda a, b, f=f"__{_name}__": Number(getattr(a.x, f)(_expression(b))))
 for _name in ("sin", "cos", "sqrt"):
     getattr(scalar, _name).register(Number)(lambda a, f=_name: Number(getattr(casadi, f)(a.x)))
+scalar.where.register(Number)(lambda c, a, b: Number(casadi.if_else(c.x, _expression(a), _expression(b))))
+scalar.arctan2.register(Number)(lambda a, b: Number(casadi.atan2(_expression(a), _expression(b))))
 
 
 def ipopt(problem, x0, guess, **parameters):
     """(least cost, x) of a problem, by direct multiple shooting on the very same step, costs and limits."""
-    n, m, N = problem.n, problem.m, problem.N
+    n, m, N = len(problem.flow.states), problem.m, problem.N
     x, u = casadi.SX.sym("x", n), casadi.SX.sym("u", m)
     xs, us = [Number(x[i]) for i in range(n)], [Number(u[i]) for i in range(m)]
     p = problem.parameters_at(0.0, (), **parameters)[0].tolist()
@@ -45,7 +50,7 @@ def ipopt(problem, x0, guess, **parameters):
 
     from dalembert.optimal.terms import evaluate, total
 
-    step = function(problem.step(xs, us, p), x, u)
+    step = function(problem.advance(xs, us, p), x, u)
     running = function([total(*evaluate("running", problem.terms["running"], problem._read(xs, us, p)))], x, u)
     terminal = function([total(*evaluate("terminal", problem.terms["terminal"], problem._read(xs, (), p)))], x)
     limited, last = function(problem._limited(xs, us, p), x, u), function(problem._limited(xs, None, p), x)
@@ -126,11 +131,14 @@ PROBLEMS = {
 }
 
 
+PROBLEMS |= {"spherical pendulum": pendulum(), "quadrotor": quadrotor()}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_cost_is_that_of_ipopt(name):
-    problem, x0 = PROBLEMS[name]
-    found = problem.solve(x0)
+    problem, x0, *guess = PROBLEMS[name]
+    found = problem.solve(x0, u=guess[0] if guess else None)
     assert found.converged, found
     best, _ = ipopt(problem, x0, found)
     print(f"{name}: ours {float(found.cost):.9g}, IPOPT {best:.9g}, {int(found.iterations)} iterations")

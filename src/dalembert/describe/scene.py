@@ -14,7 +14,7 @@ from dataclasses import replace
 from dalembert.describe.chain import path_to, root_name, to_pose
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Joint, Link, Origin, Vector, part_names, positions
-from dalembert.errors import DescriptionError, InputError, unknown
+from dalembert.errors import DescriptionError, InputError, choose, unknown
 from dalembert.joints import JOINTS
 from dalembert.spatial.rotation import to_quaternion
 

@@ -119,6 +119,7 @@ def on_manifold(robot: Robot) -> dict[str, Any]:
         "advance": lambda q, d: joints.integrate(model, q, d),
         "correct": lambda d, v, order: joints.correct(model, d, v, order),
         "position_rates": position_rates,
+        "difference": lambda q0, q1: joints.difference(model, q0, q1),
         "check": lambda x: kernels.check_quaternions(model, "q0", x),
     }
 

@@ -95,9 +95,7 @@ class Barrier:
         e = self.engine
         e.xs[0], e.us[0], e.ps[0] = x, u, P
         e.ps[0, :, -1], e.held[:] = 0.0, 0.0
-        self.clean = np.array(e.ps[0])
-        for at in self.problem.places_of_limits:
-            self.clean[:, at] = 0.0
+        self._clean()
         self.g, self.e = self._limits(e.xs[0], e.us[0])
         self.y, self.rho, self.before = np.zeros(self.total - self.first), END, np.inf
         running, terminal = self.problem.plain
@@ -105,6 +103,12 @@ class Barrier:
         self.mu = FIRST * max(abs(cost), 1e-3) / self.count if isfinite(cost) else 1.0
         self.s = np.maximum(-self.g, ROOM)
         self.lam = np.where(self.on, self.mu / self.s, 0.0)
+
+    def _clean(self) -> None:
+        """The numbers of all nodes without those of limits."""
+        self.clean = np.array(self.engine.ps[0])
+        for at in self.problem.places_of_limits:
+            self.clean[:, at] = 0.0
 
     def _write(self) -> None:
         """√w and √w (s + μ/λ) of all nodes, where the kernels look for them."""
@@ -233,6 +237,9 @@ class Barrier:
             return
         state.history.append((state.cost, state.gradient, state.gap, float(lengths[chosen])))
         e.xs[0], e.us[0] = xs[chosen], us[chosen]
+        if self.problem.curved:
+            self.problem.center(e.xs[0], e.ps[0])
+            self._clean()
         self.s, self.g, self.e = new[chosen], gs[chosen], es[chosen]
         moved = lam + _longest(lam, dl, on, keep) * dl
         middle = self.mu / self.s

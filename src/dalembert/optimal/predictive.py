@@ -70,6 +70,11 @@ class PredictiveControl(Controller):
 
     def check_system(self) -> None:
         need(self.problem, OptimalControl, "PredictiveControl", "the problem it solves at each sample")
+        if self.problem.curved:
+            raise InputError(
+                "predictive control takes systems whose positions are a vector, and those of "
+                f"{self.problem.flow.name!r} are none: solve the problem, whose result is a controller along its motion"
+            )
         count("iterations", self.iterations, 1)
         for name in ("rate", "budget"):
             if getattr(self, name) is not None:

@@ -28,7 +28,17 @@ from dalembert.compile.sweep import Layout, Sweep, compile_sweep
 from dalembert.errors import InputError, choose, unknown
 from dalembert.flow import Array, Flow, Scalar, Scalars
 from dalembert.law import check_distinct
-from dalembert.optimal.terms import Cost, Slopes, argument_names, evaluate, expand, flatten, read_terms, total
+from dalembert.optimal.terms import (
+    Cost,
+    Positions,
+    Slopes,
+    argument_names,
+    evaluate,
+    expand,
+    flatten,
+    read_terms,
+    total,
+)
 from dalembert.scalar import absolute, clip, sqrt, where
 
 if TYPE_CHECKING:
@@ -75,8 +85,10 @@ class OptimalControl:
         flow = self.flow
         if not self.chosen:
             raise InputError(f"{flow.name!r} has no inputs: there is nothing to choose")
-        if flow.advance is not None:
-            raise InputError(f"{flow.name!r} has positions on a manifold, over which no motion is optimized yet")
+        if self.curved and flow.difference is None:
+            raise InputError(
+                f"{flow.name!r} has positions on a manifold, and no difference(q0, q1) of them: give it one"
+            )
         if flow.sample is not None:
             raise InputError(f"{flow.name!r} jumps between modes at its samples: choose a smooth flow of it")
         self.values, self.bounds, self.fences  # noqa: B018
@@ -106,9 +118,16 @@ class OptimalControl:
             raise InputError(f"a system has a flow(); got {type(self.system).__name__}")
         return flow
 
+    @property
+    def curved(self) -> bool:
+        """Whether positions lie on a manifold. States then are seen from a node's own positions q̄, which are numbers of
+        the node (q̄ and that of the next): x = (d, v, …), q = q̄ ⊕ d; `center` moves q̄ there, so that d is small."""
+        return self.flow.advance is not None
+
     @cached_property
     def n(self) -> int:
-        return len(self.flow.states)
+        """How many numbers a change of the state has."""
+        return len(self.flow.states) - self.flow.nq + self.flow.nv
 
     @cached_property
     def m(self) -> int:
@@ -118,7 +137,8 @@ class OptimalControl:
     def lean(self) -> bool:
         """Whether x⁺ = (q + h v⁺, v⁺) and nothing else."""
         f = self.flow
-        return self.method == "semi-implicit-euler" and f.settle is None and 0 < f.nq == f.nv and 2 * f.nq == self.n
+        plain = self.method == "semi-implicit-euler" and f.settle is None and not self.curved
+        return plain and 0 < f.nq == f.nv and 2 * f.nq == self.n
 
     def _check_parameters(self) -> None:
         """Refuse parameters that nothing would read, or that `solve` could not be given."""
@@ -179,7 +199,12 @@ class OptimalControl:
         for name in self.inputs or ():
             choose(f"input of {self.flow.name!r}", name, self.flow.inputs)
         check_distinct("inputs that are chosen", tuple(self.inputs or ()))
-        return self.flow.driven if self.inputs is None else tuple(self.inputs)
+        if self.inputs is not None:
+            return tuple(self.inputs)
+        drives, names = getattr(self.system, "driven", None), self.flow.driven
+        if drives is None or len(drives) != len(names) or not any(drives):
+            return names
+        return tuple(name for name, drive in zip(names, drives, strict=True) if drive)  # none moves a free base
 
     def _groups(self) -> dict[str, tuple[str, ...]]:
         f = self.flow
@@ -253,14 +278,45 @@ class OptimalControl:
     def sizes(self) -> dict[str, int]:
         """The numbers of a node beyond (x, u): t, parameters, multipliers, μ."""
         own = {"t": 1, **{name: prod(x.shape[1:]) for name, x in self.values.items()}}
-        M = self.multipliers
-        return {**own, "costate": self.n * self.exact, "√w": M, "λ": M, "μ": 1 if M else 0}
+        M, charts = self.multipliers, 2 * self.flow.nq * self.curved
+        return {**own, "q̄": charts, "costate": self.n * self.exact, "√w": M, "λ": M, "μ": 1 if M else 0}
 
     @property
     def costates(self) -> slice:
         """Where the costates of the next node stand among the numbers of a node."""
-        first = 1 + sum(prod(x.shape[1:]) for x in self.values.values())
+        first = self.charts[1].stop
         return slice(first, first + self.n * self.exact)
+
+    @cached_property
+    def charts(self) -> tuple[slice, slice]:
+        """Where q̄ of a node and of the next stand among the numbers of a node."""
+        first, size = 1 + sum(prod(x.shape[1:]) for x in self.values.values()), self.flow.nq * self.curved
+        return slice(first, first + size), slice(first + size, first + 2 * size)
+
+    def whole_state(self, x: Scalars, p: Scalars) -> list[Scalar]:
+        """The states themselves, from what they are beside q̄."""
+        if not self.curved:
+            return list(x)
+        assert self.flow.advance is not None
+        nv = self.flow.nv
+        return [*self.flow.advance(p[self.charts[0]], x[:nv]), *x[nv:]]
+
+    def center(self, x: Array, P: Array) -> None:
+        """Move q̄ of all nodes, in P (..., N + 1, ·), to where x (..., N + 1, n) is: the same states, with d = 0."""
+        if self.curved:
+            here, after = self.charts
+            P[..., here] = self.states(x, P)[..., : self.flow.nq]
+            P[..., :-1, after] = P[..., 1:, here]
+            x[..., : self.flow.nv] = 0.0
+
+    def begin(self, X: Array, P: Array) -> Array:
+        """x (..., N + 1, n) of whole states X, whose positions become q̄, in P."""
+        if not self.curved:
+            return X
+        (here, after), nq, nv = self.charts, self.flow.nq, self.flow.nv
+        P[..., here] = X[..., :nq]
+        P[..., :-1, after] = X[..., 1:, :nq]
+        return np.concatenate((np.zeros((*X.shape[:-1], nv)), X[..., nq:]), -1)
 
     @cached_property
     def places(self) -> dict[str, slice]:
@@ -269,9 +325,10 @@ class OptimalControl:
         return {name: slice(a, b) for name, (a, b) in zip(self.values, _cuts(1, *sizes), strict=True)}
 
     def _read(self, x: Scalars, u: Scalars, p: Scalars) -> dict[str, Any]:
-        """What a cost may ask for."""
-        given: dict[str, Any] = {"x": list(x), "u": list(u), "t": p[0]}
-        given["q"], given["v"] = list(x[: self.flow.nq]), list(x[self.flow.nq : self.flow.nq + self.flow.nv])
+        """What a cost may ask for, of whole states."""
+        f = self.flow
+        given: dict[str, Any] = {"x": Positions(x, f.nq, f.difference), "u": list(u), "t": p[0]}
+        given["q"], given["v"] = Positions(x[: f.nq], f.nq, f.difference), list(x[f.nq : f.nq + f.nv])
         at = 1
         for name, value in self.values.items():
             size = prod(value.shape[1:])
@@ -286,24 +343,46 @@ class OptimalControl:
 
     def step(self, x: Scalars, u: Scalars, p: Scalars) -> list[Scalar]:
         """x⁺ = f(x, u)."""
+        new = self.advance(self.whole_state(x, p), u, p)
+        if not self.curved:
+            return new
+        assert self.flow.difference is not None
+        nq = self.flow.nq
+        return [*self.flow.difference(p[self.charts[1]], new[:nq]), *new[nq:]]
+
+    def advance(self, x: Scalars, u: Scalars, p: Scalars) -> list[Scalar]:
+        """The same, of whole states."""
         flow, h, t = self.flow, self.dt, p[0]
-        w = self.whole(u, p)
+        w, nq, nv = self.whole(u, p), flow.nq, flow.nv
+        q, rest = x[:nq], x[nq:]
+
+        def go(d: Scalars) -> list[Scalar]:
+            return _along(q, 1.0, d) if flow.advance is None else list(flow.advance(q, d))
+
+        def rate(s: float, k: Scalars) -> list[Scalar]:
+            """Of (d, …), h s along k from x."""
+            d = [h * s * a for a in k[:nv]]
+            found = flow.rate(t + s * h, [*go(d), *_along(rest, h * s, k[nv:])] if s else x, w)
+            if flow.correct is None or not s:
+                return found
+            return [*flow.correct(d, found[:nv], 4), *found[nv:]]
+
         if self.method == "rk4":
-            k1 = flow.rate(t, x, w)
-            k2 = flow.rate(t + 0.5 * h, _along(x, 0.5 * h, k1), w)
-            k3 = flow.rate(t + 0.5 * h, _along(x, 0.5 * h, k2), w)
-            k4 = flow.rate(t + h, _along(x, h, k3), w)
-            new = [a + h / 6.0 * (b + 2.0 * c + 2.0 * d + e) for a, b, c, d, e in zip(x, k1, k2, k3, k4, strict=True)]
+            k1 = rate(0.0, [])
+            k2 = rate(0.5, k1)
+            k3 = rate(0.5, k2)
+            k4 = rate(1.0, k3)
+            k = [(b + 2.0 * c + 2.0 * d + e) / 6.0 for b, c, d, e in zip(k1, k2, k3, k4, strict=True)]
+            new = [*go([h * a for a in k[:nv]]), *_along(rest, h, k[nv:])]
         else:
-            k, v = flow.rate(t, x, w), flow.nq + flow.nv
-            moved = _along(x[flow.nq :], h, k[flow.nq :])
-            slopes = moved[: flow.nv] if flow.nv == flow.nq and flow.nq else k[: flow.nq]
-            new = [*_along(x[: flow.nq], h, slopes), *moved]
-            assert len(new) == self.n and v <= self.n
+            k = flow.rate(t, x, w)
+            moved = _along(rest, h, k[nv:])
+            new = [*go([h * a for a in moved[:nv]]), *moved]
         return new if flow.settle is None else list(flow.settle(t + h, x, new, w))
 
     def _limited(self, x: Scalars, u: Scalars | None, p: Scalars) -> list[Scalar]:
         """g ≤ 0: limits of states, of inputs, then the user's; at the last node those that need no input."""
+        x = self.whole_state(x, p)
         found: list[Scalar] = [sign * (x[j] - limit) for sign, j, limit in self.fences]
         found += [-1.0 if u is None else sign * (u[i] - limit) for sign, i, limit in self.input_fences]
         given = self._read(x, [0.0] * self.m if u is None else u, p)
@@ -314,7 +393,7 @@ class OptimalControl:
         return found
 
     def _ended(self, x: Scalars, p: Scalars) -> list[Scalar]:
-        values, residuals = evaluate("end", self.terms["end"], self._read(x, (), p))
+        values, residuals = evaluate("end", self.terms["end"], self._read(self.whole_state(x, p), (), p))
         return [*values, *residuals]
 
     @cached_property
@@ -326,7 +405,7 @@ class OptimalControl:
     def _sample(self) -> dict[str, Any]:
         """Numbers of a node on which functions are tried."""
         p = [0.1] * (1 + sum(prod(v.shape[1:]) for v in self.values.values()))
-        return self._read([0.3] * self.n, [0.2] * self.m, p)
+        return self._read([0.3] * len(self.flow.states), [0.2] * self.m, p)
 
     @cached_property
     def limits_of_inputs(self) -> list[bool]:
@@ -370,7 +449,7 @@ class OptimalControl:
     def cost(self, x: Scalars, u: Scalars | None, p: Scalars) -> tuple[list[Scalar], Slopes]:
         """(values, residuals) of a node, with penalties; of the last one without u."""
         kind, h = ("terminal", 1.0) if u is None else ("running", self.dt)
-        values, residuals = evaluate(kind, self.terms[kind], self._read(x, u or (), p))
+        values, residuals = evaluate(kind, self.terms[kind], self._read(self.whole_state(x, p), u or (), p))
         root = float(np.sqrt(h))
         residuals = residuals.scaled(root)
         residuals += self._penalties(x, u, p)
@@ -537,6 +616,31 @@ class OptimalControl:
         return self._kernel(self.step, self.n, "step")
 
     @cached_property
+    def mover(self) -> Kernel:
+        """(x, u, p) → x⁺, whole states."""
+        if not self.curved:
+            return self.stepper
+        k, m, p = len(self.flow.states), self.m, self.layout.p
+        return compile_function(self.advance, [(k,), (m,), (p,)], [(k,)], "step", arguments=("x", "u", "p"))
+
+    @cached_property
+    def states(self) -> Kernel:
+        """(x, p) → whole states."""
+        return self._kernel(self.whole_state, len(self.flow.states), "states", inputs=False)
+
+    @cached_property
+    def apart(self) -> Callable[[Array, Array], Array]:
+        """(whole state, another) → (d, …): what feedback is multiplied with."""
+        if not self.curved:
+            return lambda a, b: b - a
+        k, f = len(self.flow.states), self.flow
+
+        def apart(a: Scalars, b: Scalars) -> list[Scalar]:
+            return Positions(b, f.nq, f.difference).minus(a)
+
+        return compile_function(apart, [(k,), (k,)], [(self.n,)], "difference of states", arguments=("a", "b"))
+
+    @cached_property
     def inequality(self) -> Kernel:
         return self._kernel(self._limited, self.counts[0], "inequalities")
 
@@ -552,10 +656,12 @@ class OptimalControl:
         """The costs without penalties: (x, u, p) → ℓ dt, (x, p) → ℓ_N."""
 
         def running(x: Scalars, u: Scalars, p: Scalars) -> Scalar:
-            return self.dt * total(*evaluate("running", self.terms["running"], self._read(x, u, p)))
+            return self.dt * total(
+                *evaluate("running", self.terms["running"], self._read(self.whole_state(x, p), u, p))
+            )
 
         def terminal(x: Scalars, p: Scalars) -> Scalar:
-            return total(*evaluate("terminal", self.terms["terminal"], self._read(x, (), p)))
+            return total(*evaluate("terminal", self.terms["terminal"], self._read(self.whole_state(x, p), (), p)))
 
         a, b, p = (self.n,), (self.m,), (self.layout.p,)
         return (

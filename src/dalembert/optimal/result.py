@@ -29,7 +29,8 @@ OUTSIDE = 1e-9  # relative, by which a start may lie outside its limits
 class Optimum:
     """The motion that was found, and its certificate, recomputed at the end.
 
-    t (N + 1,) [s]; x (..., N + 1, n), u (..., N, m); gains (..., N, m, n): u = u_k + K_k (x − x_k) is optimal near by.
+    t (N + 1,) [s]; x (..., N + 1, n), u (..., N, m); gains (..., N, m, n): u = u_k + K_k (x − x_k) is optimal near by
+    (x ⊖ x_k where positions lie on a manifold).
     cost: without penalties. gradient: the largest |∂J/∂u| of inputs that are not at a limit, all later inputs being
     chosen well. defect: the largest |f(x_k, u_k) − x_{k+1}|. violation: of limits of states, inequalities and the end.
     converged, reason, iterations; history of a lone problem: rows (cost, gradient, Σ|gap|, α). multipliers (..., N + 1,
@@ -67,7 +68,7 @@ class Optimum:
         if self.u.ndim != 2:
             raise InputError("a controller is made of one motion, not of a batch of them")
         k = int(np.clip((t - self.t[0]) / self.problem.dt + 1e-9, 0, len(self.u) - 1))
-        u = self.u[k] + self.gains[k] @ (np.asarray(x, float) - self.x[k])
+        u = self.u[k] + self.gains[k] @ self.problem.apart(self.x[k], np.asarray(x, float))
         return np.asarray(np.clip(u, *self.problem.bounds))
 
     def law(self) -> Law:
@@ -112,7 +113,7 @@ def solve(
     parameters: dict[str, ArrayLike] | None = None,
 ) -> Optimum:
     """See `OptimalControl.solve`."""
-    N, n, m = problem.N, problem.n, problem.m
+    N, n, m = problem.N, len(problem.flow.states), problem.m
     rounds, tol = count("iterations", iterations, 1), number("tolerance", tolerance, above=0.0, most=0.1)
     near = number("accuracy", accuracy, above=0.0)
     start = array("x0", x0, (..., n), meaning=f"the states {', '.join(problem.flow.states)}")
@@ -165,7 +166,9 @@ def _check_start(problem: OptimalControl, x0: Array, P: Array) -> None:
     own = problem.counts[0] - len(problem.fences) - len(problem.input_fences)
     if own:
         still = ~np.array(problem.limits_of_inputs[-own:], bool)
-        found = problem.inequality(x0, np.zeros(problem.m), P[..., 0, :])[..., -own:]
+        here = P[:, :1].copy()
+        here[..., problem.charts[0]] = x0[:, None, : flow.nq * problem.curved]
+        found = problem.inequality(problem.begin(x0[:, None], here)[:, 0], np.zeros(problem.m), here[:, 0])[..., -own:]
         late = np.flatnonzero((np.where(still, found, -1.0) > OUTSIDE).reshape(-1, own).any(0))
         if len(late):
             raise InputError(
@@ -188,8 +191,8 @@ def balance(problem: OptimalControl, x0: Array) -> Array:
         rest[..., flow.nq : flow.nq + flow.nv] = 0.0
         with np.errstate(all="ignore"):
             v = slice(flow.nq, flow.nq + flow.nv)
-            none = problem.stepper(rest, u, p)[..., v]
-            columns = np.stack([problem.stepper(rest, u + e, p)[..., v] - none for e in np.eye(m)], -1)
+            none = problem.mover(rest, u, p)[..., v]
+            columns = np.stack([problem.mover(rest, u + e, p)[..., v] - none for e in np.eye(m)], -1)
             try:
                 held = np.linalg.solve(columns, -none[..., None])[..., 0]
             except np.linalg.LinAlgError:
@@ -209,25 +212,27 @@ class _Chunk:
         if problem.multipliers:
             engine.ps[..., -1] = 0.0 if problem.counts[0] else PENALTY
         engine.us[:] = np.clip(balance(problem, x0)[:, None] if u is None else u, *problem.bounds)
-        engine.xs[:, 0] = x0
+        X = np.empty((self.count, problem.N + 1, x0.shape[1]))
+        X[:, 0] = x0
         if x is None:
-            self._roll()
+            self._roll(X)
         else:
-            engine.xs[:, 1:] = x[:, 1:]
-            if problem.lean:  # q⁺ = q + h v⁺ holds at every guess
-                r = problem.flow.nq
-                engine.xs[:, 1:, r:] = np.diff(engine.xs[..., :r], axis=1) / problem.dt
+            X[:, 1:] = x[:, 1:]
+        engine.xs[:] = problem.begin(X, engine.ps)
+        if x is not None and problem.lean:  # q⁺ = q + h v⁺ holds at every guess
+            r = problem.flow.nq
+            engine.xs[:, 1:, r:] = np.diff(engine.xs[..., :r], axis=1) / problem.dt
 
-    def _roll(self) -> None:
+    def _roll(self, X: Array) -> None:
         """The states that the inputs lead to; where they diverge, the start is held, and gaps are left to be closed."""
-        e = self.engine
+        e, flow = self.engine, self.problem.flow
         with np.errstate(all="ignore"):
             for k in range(self.problem.N):
-                e.xs[:, k + 1] = self.problem.stepper(e.xs[:, k], e.us[:, k], e.ps[:, k])
-        far = ~np.isfinite(e.xs).all((1, 2)) | (np.abs(e.xs).max((1, 2)) > 1e8)
-        e.xs[far, 1:] = e.xs[far, :1]
+                X[:, k + 1] = self.problem.mover(X[:, k], e.us[:, k], e.ps[:, k])
+        far = ~np.isfinite(X).all((1, 2)) | (np.abs(X).max((1, 2)) > 1e8)
+        X[far, 1:] = X[far, :1]
         if self.problem.lean:
-            e.xs[far, 1:, self.problem.flow.nq :] = 0.0
+            X[far, 1:, flow.nq :] = 0.0
 
     def solve(
         self, iterations: int, tolerance: float, accuracy: float, tell: Callable[[], None] | None
@@ -323,4 +328,5 @@ class _Chunk:
         reasons = np.array([s.reason for s in self.states], dtype=object)
         steps = np.array([s.before + s.iterations for s in self.states])
         kept = e.ps[..., p.places_of_limits[1]].copy() if p.multipliers else np.zeros((self.count, p.N + 1, 0))
-        return (e.xs, e.us, cost, K, e.info[:, 1].copy(), defect, violation, good, reasons, steps, kept)
+        xs = p.states(e.xs, e.ps) if p.curved else e.xs
+        return (xs, e.us, cost, K, e.info[:, 1].copy(), defect, violation, good, reasons, steps, kept)

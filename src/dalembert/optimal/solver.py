@@ -210,6 +210,12 @@ class Engine:
 
     def take(self, rows: list[int], room: _Lanes, lanes: list[int]) -> None:
         """Problems move to what lanes found."""
+        self._move(rows, room, lanes)
+        if self.problem.curved:
+            for k in rows:
+                self.problem.center(self.xs[k], self.ps[k])
+
+    def _move(self, rows: list[int], room: _Lanes, lanes: list[int]) -> None:
         n, xs, us, kept, end = self.problem.n, self.xs, self.us, room.kept, room.end
         if self.problem.exact:
             self.ps[rows, :-1, self.problem.costates] = self.plan[rows, :, -n:]

@@ -59,6 +59,20 @@ class Slopes(list[Scalar]):
         return Slopes([factor * r for r in self], {k: [factor * a for a in row] for k, row in self.rows.items()})
 
 
+class Positions(list[Scalar]):
+    """A list of numbers that begins with `count` positions; on a manifold `difference(q0, q1)` is that of them."""
+
+    def __init__(self, values: Scalars, count: int, difference: Callable[..., Sequence[Scalar]] | None) -> None:
+        super().__init__(values)
+        self.count, self.difference = count, difference
+
+    def minus(self, other: Scalars) -> list[Scalar]:
+        """What leads from another to these: a plain difference, or a tangent vector at the other."""
+        at = 0 if self.difference is None else self.count
+        own = [] if self.difference is None else self.difference(other[:at], self[:at])
+        return [*own, *(a - b for a, b in zip(self[at:], other[at:], strict=True))]
+
+
 def read_terms(what: str, given: object, known: Sequence[str]) -> list[Cost]:
     """The terms of a cost: none, a function, or several; each takes only what is known there."""
     terms: list[Any] = [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
@@ -173,7 +187,8 @@ def speed(weight: ArrayLike = 1.0) -> Cost:
 
 
 def posture(target: ArrayLike | str, weight: ArrayLike = 1.0) -> Cost:
-    """½ w |q − q*|²; the target: numbers, or the name of a parameter of the problem."""
+    """½ w |q − q*|²; the target: numbers, or the name of a parameter of the problem. On a manifold q ⊖ q*, as many
+    entries as there are velocities."""
     return _against("q", target, weight)
 
 
@@ -185,11 +200,11 @@ def state(target: ArrayLike | str, weight: ArrayLike = 1.0) -> Cost:
 def _against(what: str, target: ArrayLike | str, weight: ArrayLike) -> Cost:
     fixed: list[float] = [] if isinstance(target, str) else array("a target", target).reshape(-1).tolist()
 
-    def residual(x: Scalars, aim: Scalars | None) -> list[Scalar]:
+    def residual(x: Positions, aim: Scalars | None) -> list[Scalar]:
         wanted = fixed if aim is None else aim
         if len(wanted) != len(x):
             raise InputError(f"a target has {len(wanted)} numbers, and {what} {len(x)}")
-        return _weigh(weight, [a - b for a, b in zip(x, wanted, strict=True)])
+        return _weigh(weight, x.minus(wanted))
 
     return with_arguments(residual, (what, target) if isinstance(target, str) else (what,))
 

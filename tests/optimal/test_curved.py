@@ -1,0 +1,173 @@
+"""Positions on a manifold: floating, spherical and planar joints. Optimal by finite differences along the group."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.describe.description import Description, Inertial, Joint, Link, Origin
+from dalembert.optimal import OptimalControl, effort, posture, speed, state
+
+
+def body(kind, com=(0.0, 0.0, 0.0), gravity=(0, 0, -9.81)):
+    inertial = Inertial(1.0, (0.02, 0, 0, 0.03, 0, 0.04), Origin(com))
+    links, joints = (Link("world"), Link("body", inertial)), (Joint("root", kind, "world", "body"),)
+    return dl.Robot(Description(kind, links, joints, gravity=gravity))
+
+
+def free_flyer():
+    """A satellite with an arm of two joints, in space."""
+    satellite, link = (
+        Inertial(8.0, (0.5, 0, 0, 0.6, 0, 0.7)),
+        Inertial(1.0, (0.01, 0, 0, 0.02, 0, 0.02), Origin((0.2, 0, 0))),
+    )
+    links = (Link("world"), Link("base", satellite), Link("upper", link), Link("lower", link))
+    joints = (
+        Joint("root", "floating", "world", "base"),
+        Joint("shoulder", "revolute", "base", "upper", origin=Origin((0.3, 0, 0)), axis=(0, 0, 1)),
+        Joint("elbow", "revolute", "upper", "lower", origin=Origin((0.4, 0, 0)), axis=(0, 0, 1)),
+    )
+    return dl.Robot(Description("free-flyer", links, joints, gravity=(0, 0, 0)))
+
+
+def pendulum(method="semi-implicit-euler", **words):
+    """A ball joint that swings up within torques too weak to hold it."""
+    robot = body("spherical", (0, 0, -0.5))
+    problem = OptimalControl(
+        robot,
+        1.6,
+        0.04,
+        running=[effort(0.1), speed(0.01)],
+        terminal=[posture([1.0, 0.0, 0.0, 0.0], 100.0), speed(10.0)],
+        method=method,
+        **words,
+    )
+    return problem, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], [0.3, 0.1, 0.05]
+
+
+def quadrotor(method="semi-implicit-euler", **words):
+    """Thrust along its own axis, and three torques."""
+    turned = [0.8, 0.4, 0.3, 0.0, 0.0, np.sin(0.7), np.cos(0.7)]
+    problem = OptimalControl(
+        body("floating"),
+        1.2,
+        0.04,
+        running=[effort([0.01, 1, 1, 1]), speed(0.01)],
+        terminal=state([*turned, *[0.0] * 6], [100.0] * 6 + [10.0] * 6),
+        inputs=["root_fz", "root_nx", "root_ny", "root_nz"],
+        method=method,
+        **words,
+    )
+    return problem, [0.0] * 6 + [1.0] + [0.0] * 6, [9.81, 0.0, 0.0, 0.0]
+
+
+def cart(**words):
+    """A planar base pushed and turned."""
+    problem = OptimalControl(
+        body("planar", (0.1, 0.0, 0.0)),
+        1.0,
+        0.05,
+        running=[effort(0.1), speed(0.01)],
+        terminal=[posture([0.5, 0.5, 2.0], 100.0), speed(10.0)],
+        inputs=[name for name in body("planar").flow().inputs if not name.endswith("fy")][:2],
+        **words,
+    )
+    return problem, [0.0] * 6, None
+
+
+def cost_of(problem, x0, u):
+    """Σ ℓ dt + ℓ_N of inputs, by the steps of whole states and costs evaluated on floats."""
+    from dalembert.optimal.terms import evaluate, total
+
+    x, p, cost = list(map(float, x0)), problem.parameters_at()[0].tolist(), 0.0
+    for row in u.tolist():
+        cost += problem.dt * total(*evaluate("running", problem.terms["running"], problem._read(x, row, p)))
+        x = [float(a) for a in problem.advance(x, row, p)]
+    return cost + total(*evaluate("terminal", problem.terms["terminal"], problem._read(x, (), p)))
+
+
+CASES = {
+    "spherical": pendulum,
+    "spherical, RK4": lambda: pendulum("rk4"),
+    "floating": quadrotor,
+    "planar": cart,
+    "spherical, exact": lambda: pendulum(exact=True),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_motions_on_manifolds_are_optimal(name):
+    problem, x0, u = CASES[name]()
+    found = problem.solve(x0, u=u)
+    assert found.converged and found.defect < 1e-12, found
+    quaternions = found.q[:, -4:] if name != "planar" else np.tile([0, 0, 0, 1.0], (2, 1))
+    np.testing.assert_allclose(np.linalg.norm(quaternions, axis=1), 1.0, atol=1e-12)
+    cost = cost_of(problem, x0, found.u)
+    np.testing.assert_allclose(cost, found.cost, rtol=1e-12)
+    rng, eps = np.random.default_rng(0), 1e-4
+    for _ in range(3):
+        d = rng.normal(size=found.u.shape)
+        ahead, behind = (cost_of(problem, x0, found.u + s * eps * d) for s in (1, -1))
+        slope, bend = (ahead - behind) / (2 * eps), (ahead - 2 * cost + behind) / eps**2
+        assert bend > 0 and slope**2 / bend < 1e-8 * cost  # what a better step would still gain
+
+
+def test_gains_hold_the_motion_on_the_group():
+    problem, x0, u = quadrotor()
+    found = problem.solve(x0, u=u)
+    assert found.gains.shape == (30, 4, 12) and found.x.shape == (31, 13)
+    robot, off = problem.system, 0.02 * np.random.default_rng(1).normal(size=6)
+    x = np.concatenate((robot.integrate(np.array(x0[:7]), off), np.zeros(6)))
+    plain, p = x, problem.parameters_at()[0]
+    for k in range(problem.N):
+        plain = problem.mover(plain, found.u[k], p)
+        x = problem.mover(x, found(found.t[k], x), p)
+    errors = [np.linalg.norm(robot.difference(found.q[-1], y[:7])) for y in (plain, x)]
+    assert errors[1] < 0.3 * errors[0]
+
+
+@pytest.mark.long
+def test_a_free_flying_arm_turns_its_base():
+    """No drive moves the base, and its momentum stays zero: it turns by the arm's motion alone."""
+    robot = free_flyer()
+    problem = OptimalControl(
+        robot,
+        1.5,
+        0.05,
+        running=[effort(1e-2), speed(1e-2)],
+        terminal=[lambda q: [30.0 * (2.0 * q[5] * q[6] - 0.12)], speed(3.0)],  # sin of its turn about z
+    )
+    assert problem.chosen == ("shoulder_torque", "elbow_torque") and not problem.lean
+    x0 = np.concatenate((robot.neutral, np.zeros(8)))
+    found = problem.solve(x0, u=[0.05, -0.02])
+    assert found.converged and abs(2.0 * found.q[-1, 5] * found.q[-1, 6] - 0.12) < 0.01
+    assert np.abs(robot.momentum(found.q, found.v, "com")).max() < 0.05  # but for the first order of the step
+
+
+@pytest.mark.long
+def test_limits_are_kept_on_manifolds_and_the_same_alone_and_together():
+    problem, x0, u = quadrotor(limits={"v": 0.9, "root_fz": (0.0, 14.0)})
+    found = problem.solve(x0, u=u)
+    assert found.converged and found.violation <= 1e-6 and np.abs(found.v).max() <= 0.9 + 1e-6
+    assert np.abs(found.v).max() > 0.89
+    free, starts = quadrotor()[0], np.tile(x0, (3, 1))
+    starts[:, 0] = [0.0, 0.1, 0.2]
+    many = free.solve(starts, u=u)
+    alone = free.solve(starts[1], u=u)
+    assert many.converged.all() and np.array_equal(alone.u, many.u[1]) and np.array_equal(alone.x, many.x[1])
+    again = free.solve(starts[1], x=alone.x, u=alone.u)
+    assert again.iterations <= 3 and abs(again.cost - alone.cost) < 1e-9
+
+
+def test_what_positions_on_manifolds_need_is_said():
+    problem = quadrotor()[0]
+    with pytest.raises(dl.InputError, match="length"):
+        problem.solve([0.0] * 6 + [2.0] + [0.0] * 6)
+    flow = body("spherical").flow()
+    from dataclasses import replace
+
+    with pytest.raises(dl.InputError, match=r"no difference\(q0, q1\) of them: give it one"):
+        OptimalControl(replace(flow, difference=None), 1.0, 0.1, running=effort())
+    with pytest.raises(dl.InputError, match="predictive control takes systems whose positions are a vector"):
+        dl.PredictiveControl(problem)
