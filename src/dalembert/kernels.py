@@ -204,7 +204,8 @@ def _all_unit(q: np.ndarray[Any, Any], places: Sequence[int], unit: float) -> bo
     """Whether the quaternions at these places of doubles (..., nq) all have length one. Not if one is NaN."""
     for first in places:
         own = q[..., first : first + 4]
-        if not np.abs(np.vecdot(own, own) - 1.0).max() <= unit:
+        size = np.einsum("...i,...i->...", own, own)  # which, unlike vecdot, says nothing of numbers beyond doubles
+        if not np.abs(size - 1.0).max() <= unit:
             return False
     return True
 
