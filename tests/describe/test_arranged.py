@@ -43,9 +43,11 @@ def test_root_bodies(scene):
 
 
 def test_a_body_with_several_joints_is_taken_by_its_name():
-    text = """<mujoco><worldbody><body name="cart"><joint name="x" type="slide" axis="1 0 0"/><joint name="y" type="slide"
-      axis="0 1 0"/><geom type="sphere" size=".1"/><body name="arm"><joint name="a"/><geom type="sphere" size=".1"/></body>
-      </body><body name="other"><joint name="b"/><geom type="sphere" size=".1"/></body></worldbody></mujoco>"""
+    ball = '<geom type="sphere" size=".1"/>'
+    text = f"""<mujoco><worldbody>
+      <body name="cart"><joint name="x" type="slide" axis="1 0 0"/><joint name="y" type="slide" axis="0 1 0"/>{ball}
+        <body name="arm"><joint name="a"/>{ball}</body></body>
+      <body name="other"><joint name="b"/>{ball}</body></worldbody></mujoco>"""
     taken = robot(arrange(read_mjcf(text), robot="cart"))
     assert taken.joint_names == ("x", "y", "a")
     with pytest.raises(dl.DescriptionError, match="carried by joint 'x'"):
