@@ -199,9 +199,8 @@ def predictive_elsewhere(arm: dl.Robot, arms: int = 1000) -> None:
         u = tell(k * DT, x, none, p)
         times.append((time.process_time() - begun) / arms)
         x = problem.stepper(x, u, own)
-    print(
-        f"  {arms} arms in lanes: {np.median(times[1:]) * 1e6:.0f} µs a sample of an arm, {times[0] * 1e6:.0f} its first"
-    )
+    first, middle = 1e6 * times[0], 1e6 * float(np.median(times[1:]))
+    print(f"  {arms} arms in lanes: {middle:.0f} µs a sample of an arm, {first:.0f} its first")
     if shutil.which("gcc") is None:
         return
     with tempfile.TemporaryDirectory() as folder:
