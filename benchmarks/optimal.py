@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import argparse
 import collections
+import ctypes
 import json
+import shutil
 import subprocess
+import tempfile
 import time
 from functools import partial
 from pathlib import Path
@@ -182,6 +185,41 @@ def predictive(arm: dl.Robot) -> None:
     )
 
 
+def predictive_elsewhere(arm: dl.Robot, arms: int = 1000) -> None:
+    """The same samples of many arms in lanes, and of one arm in C: processor time, without what moves the arms."""
+    problem = reach(arm, 20, limits=True)
+    control, own = dl.PredictiveControl(problem), problem.parameters_at()[0]
+    x = np.concatenate(
+        (arm.home + 0.1 * np.random.default_rng(0).normal(size=(arms, arm.n)), np.zeros((arms, arm.n))), 1
+    )
+    p = np.tile(list(control.own_parameters.values()), (arms, 1))
+    tell, times, none = control.memory(arms), [], np.zeros((arms, 0))
+    for k in range(8):
+        begun = time.process_time()
+        u = tell(k * DT, x, none, p)
+        times.append((time.process_time() - begun) / arms)
+        x = problem.stepper(x, u, own)
+    first, middle = 1e6 * times[0], 1e6 * float(np.median(times[1:]))
+    print(f"  {arms} arms in lanes: {middle:.0f} µs a sample of an arm, {first:.0f} its first")
+    if shutil.which("gcc") is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in control.c_files(x[0], "mpc").items():
+            (Path(folder) / name).write_text(text)
+        words = "gcc -std=c99 -O2 -march=native -shared -fPIC mpc.c -o mpc.so -lm"
+        subprocess.run(words.split(), cwd=folder, check=True)
+        library = ctypes.CDLL(f"{folder}/mpc.so")
+        state, now, u, times = np.zeros(1 << 17), x[0].copy(), np.zeros(arm.n), []
+        library.mpc_start(ctypes.c_void_p(state.ctypes.data))
+        for k in range(1, 200):
+            begun = time.process_time()
+            given = (ctypes.c_void_p(state.ctypes.data), ctypes.c_double(k * DT), ctypes.c_void_p(now.ctypes.data))
+            library.mpc_step(*given, None, ctypes.c_void_p(u.ctypes.data))
+            times.append(time.process_time() - begun)
+            now = problem.stepper(now, u, own)
+    print(f"  in C, one arm: {np.median(times) * 1e6:.0f} µs a sample (gcc -O2 -march=native)")
+
+
 def random_reaches(arm: dl.Robot, count: int) -> None:
     """From random starts to random goals, both within the limits of the joints, under limits of torques."""
     problem = reach(arm, 50, limits=True)
@@ -206,4 +244,5 @@ if __name__ == "__main__":
     panda = dl.load("panda")
     one_problem(panda, Peer(options.peer) if options.peer else None)
     predictive(panda)
+    predictive_elsewhere(panda)
     random_reaches(panda, options.reaches)

@@ -120,6 +120,26 @@ def test_targets_are_given_at_each_sample(tmp_path):
 
 
 @needs_compiler
+def test_a_motion_is_followed_at_the_nodes(tmp_path):
+    """(q, q̇, q̈) of every node, and ω and ζ, as the struct has them."""
+    control, motion = PredictiveControl.for_bandwidth(ARM, 10.0), dl.trajectories.minimum_jerk([0, 0], [0.6, 0.4], 0.5)
+    p = control.problem
+    ahead = p.dt * np.arange(p.N + 1)[:, None]
+    control(0.0, np.zeros(4), motion)
+    made, x = Compiled(control, np.zeros(4), tmp_path), np.zeros(4)  # at rest at first, as the motion is
+    for k in range(1, 60):
+        t = k * p.dt
+        q, v, a = (np.asarray(part) for part in motion(t))
+        rows = np.concatenate((q + ahead * v + 0.5 * ahead * ahead * a, v + ahead * a, a + 0.0 * ahead), 1)
+        u = control(t, x, motion)
+        status, own = made.step(t, x, np.concatenate((rows.ravel(), [10.0, 1.0])))
+        assert status == 0
+        np.testing.assert_array_equal(own, u, err_msg=f"sample {k}")
+        x = p.stepper(x, u, p.parameters_at(t)[0])
+    np.testing.assert_allclose(x[:2], [0.6, 0.4], atol=0.01)
+
+
+@needs_compiler
 def test_a_system_without_positions(tmp_path):
     A, B = np.array([[0.0, 1.0], [2.0, -0.3]]), np.array([[0.0], [1.0]])
     problem = OptimalControl(linear_flow(A, B), 1.0, 0.05, running=[state([0, 0], 1.0), effort(0.1)])
@@ -158,5 +178,7 @@ def test_what_cannot_be_exported_is_told():
         control.c_files(np.zeros(3))
     with pytest.raises(InputError, match="x0"):
         control.c_files([np.nan, 0.0, 0.0, 0.0])
+    with pytest.raises(InputError, match="follows nothing, unless"):
+        control.c_files(np.zeros(4), reference=[0.5, 0.5])
     with pytest.raises(ValueError, match="no C for the IR"):
         translate("define internal void @f(ptr %a) {\n  %t1 = load i8, ptr %a\n  store double %t1, ptr %a\n}")

@@ -116,6 +116,10 @@ def test_what_cannot_be_is_refused():
         dl.firmware.make_firmware(ARM, PredictiveControl(PROBLEM), sample_time=0.01)
     with pytest.raises(dl.InputError, match="that is moving, and 'goal' is none; moving are: none"):
         PredictiveControl(PROBLEM, follows="goal")
+    with pytest.raises(dl.InputError, match=r"simulation.rollouts\(…, reference=…\) has"):
+        PredictiveControl.for_bandwidth(ARM, 5.0).rollouts(np.zeros((2, 4)), 0.1)
+    with pytest.raises(dl.InputError, match="needs a reference"):
+        PredictiveControl.for_bandwidth(ARM, 5.0)(0.0, np.zeros(4))
     with pytest.raises(dl.InputError, match="follows nothing, unless"):
         PredictiveControl(PROBLEM)(0.0, np.zeros(4), [0.5, 0.5])
     with pytest.raises(dl.InputError, match="must have the states and inputs"):

@@ -45,8 +45,9 @@ class Memory:
     def ask(self, t: float, x: Array, r: Array | None = None, p: Array | None = None) -> Array:
         """u (count, m) for the states x (count, n), what is wanted r (count, 3 nq) and parameters p (count, ·)."""
         begun = perf_counter()
-        finite = np.isfinite(x).all(1, keepdims=True)  # a run that diverged must not cost the others time
-        x = self.seen = np.where(finite, x, self.seen)
+        if not np.isfinite(x).all():  # a run that diverged must not cost the others time
+            x = np.where(np.isfinite(x).all(1, keepdims=True), x, self.seen)
+        self.seen = x
         self.wanted = r if self.owner.follows is not None else None
         other = p is not None and p.size > 0 and not (self.chosen is not None and np.array_equal(p, self.chosen))
         self.chosen = p.copy() if other and p is not None else self.chosen

@@ -214,26 +214,33 @@ class PredictiveControl(Controller):
         """u at time t in the state x, where it follows a `reference`; the memory goes on from the call before, unless
         time goes back, or stands still where it began: that is another run."""
         y = array("x", x, (self.problem.n,), meaning="the state")
-        if self.follows is None:
-            if reference is not None:
-                raise InputError("predictive control follows nothing, unless follows= names a parameter: no reference")
-            return self._memory.ask(float(t), y[None])[0]
-        r = read_wanted(self.law(), reference, np.asarray(float(t)))
-        return self._memory.ask(float(t), y[None], r[None])[0]
+        return self._memory.ask(float(t), y[None], self._wanted(float(t), reference))[0]
+
+    def _wanted(self, t: float, reference: Wanted) -> Array | None:
+        """(1, 3 nq): what is wanted at t, where it follows a motion."""
+        if self.follows is not None:
+            return read_wanted(self.law(), reference, np.asarray(t))[None]
+        if reference is not None:
+            raise InputError("predictive control follows nothing, unless follows= names a parameter: give no reference")
+        return None
 
     def reset(self) -> None:
         """Forget the plan."""
         self._memory.time = None
 
-    def c_files(self, x0: ArrayLike, name: str = "predictive", *, t0: float = 0.0) -> dict[str, str]:
+    def c_files(
+        self, x0: ArrayLike, name: str = "predictive", *, t0: float = 0.0, reference: Wanted = None
+    ) -> dict[str, str]:
         """The controller as C99, NAME.c and NAME.h: its memory is a struct, its solver a loop of fixed length; no
         allocation, nothing but math.h. It begins with the plan that is best from x0 at t0 [s], found here; after that
-        NAME_step(state, t, x, …, u) gives the same bits as this controller."""
+        NAME_step(state, t, x, …, u) gives the same bits as this controller. Where it follows a motion, the plan is that
+        of the `reference`, or of rest at x0, and NAME_step is given what is wanted at the nodes."""
         from dalembert.optimal.c_export import c_files
 
         start = array("x0", x0, (self.problem.n,), meaning="the state it begins in")
-        memory = Memory(self, 1)
-        memory.ask(number("t0", t0, "s"), start[None])
+        memory, t, nq = Memory(self, 1), number("t0", t0, "s"), self.problem.flow.nq
+        rest = start[:nq] if self.follows is not None and reference is None else reference
+        memory.ask(t, start[None], self._wanted(t, rest))
         assert memory.engine is not None
         engine = memory.engine
         if not (np.isfinite(engine.xs).all() and np.isfinite(engine.us).all()):
@@ -259,6 +266,8 @@ class PredictiveControl(Controller):
         moved in so many `substeps` of the problem's method between. plant: another system of the same states and
         inputs. parameters: those of the problem, one for all runs or one for each (B, ·); where they are inputs of
         the plant, such as a load, it has them too."""
+        if self.follows is not None:
+            raise InputError("it follows a motion, which it has none of here: simulation.rollouts(…, reference=…) has")
         p, starts = self.problem, array("x0", x0, (None, self.problem.n), meaning="a start in each row")
         steps = round(number("duration", duration, "s", above=0.0) / self.sample_time)
         parts = count("substeps", substeps, 1)
