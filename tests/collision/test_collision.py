@@ -420,6 +420,11 @@ def test_strays_and_clearances_are_kept():
     assert d > 0.02
     assert certify_edge(c, q, q, floor, clear=0.99 * d) and not certify_edge(c, q, q, floor, clear=1.01 * d)
     assert certify_edge(c, q, q + 0.01, floor) and not certify_edge(c, q, q, floor, stray=3.0)
+    assert "not 10 m clear: 50 % of the way" in str(certify_edge(c, q, q + 0.01, floor, clear=10.0))
+    assert str(certify_edge(c, q[None][:0], q[None][:0])) == "there are no edges to look at"
+    for motion, said in ((3, "not int; a run has contact_spans"), (dl.trajectories.sines([0.1] * 6, 1.0), "duration=")):
+        with pytest.raises(InputError, match=said):
+            robot.certify_motion(motion, floor)
     path = robot.certify_path([robot.home, robot.home + 0.5], World().floor(-2.0))
     assert bool(path) == path.free.all()
 
@@ -463,6 +468,7 @@ def test_worlds_refuse_what_cannot_be(tmp_path):
         (lambda w: w.sphere("", 1, (0, 0, 0)), "has a name"),
         (lambda w: w.points("p", np.zeros((0, 3)), 0.1), "is empty"),
         (lambda w: w.height_field("f", [[-2.0]], 0.1, (0, 0, 0), 1.0), "below its bottom"),
+        (lambda w: w.height_field("f", [[1.0]], 0.0, (0, 0, 0), 1.0), "cell is 0.0; it must be greater than 0"),
     ):
         with pytest.raises(InputError, match=said):
             make(World())
@@ -479,6 +485,26 @@ def test_worlds_refuse_what_cannot_be(tmp_path):
     file.write_text('[[box]]\nname = "t"\nside = 1\n')
     with pytest.raises(InputError, match="box 't'"):
         World.load(file)
+
+
+def test_the_arm_keeps_off_hills_and_clouds():
+    """Distances to columns and points are those of boxes and balls, one after another."""
+    rng, robot, c = RNG(2), arm("ur5e"), coarse("ur5e")
+    hills, cloud = rng.uniform(-0.3, 0.2, (5, 4)), rng.uniform(-0.8, 0.8, (60, 3))
+    world = World().height_field("hills", hills, 0.3, (-0.5, -0.5, -0.4), 1.0).points("cloud", cloud, 0.02)
+    q = robot.random_configuration(20, seed=1)
+    X, r, own = c.centers(q), c.spheres.fine.radius, c.spheres.fine.body >= 0
+    i, j = np.indices(hills.shape)
+    middle = np.stack((-0.5 + 0.3 * i, -0.5 + 0.3 * j), -1).reshape(-1, 1, 1, 2)
+    side = np.maximum(np.abs(X[..., :2] - middle) - 0.15, 0.0)
+    up = np.maximum(X[..., 2] - (hills.reshape(-1, 1, 1) - 0.4), 0.0)  # all lie above the bottom, −1.4
+    outside = np.sqrt((side**2).sum(-1) + up**2)
+    balls = np.linalg.norm(X[:, :, None] - cloud, axis=-1).min(axis=2) - 0.02
+    exact = np.minimum((outside.min(axis=0) - r)[:, own].min(axis=1), (balls - r)[:, own].min(axis=1))
+    found = c.distances(q, world).met
+    apart = exact > -r.min()  # a center inside is as deep as it is, which is not looked at here
+    assert apart.sum() > 5 and np.abs(found - exact)[apart].max() < 1e-12 and (X[..., 2] > -1.4).all()
+    assert {"hills", "cloud"} <= {contact.second for x in q for contact in robot.contacts(x, world)}
 
 
 def test_a_height_field_and_points_are_solids():

@@ -109,7 +109,7 @@ def sample_motion(motion: Motion, dt: float) -> tuple[Array, Array]:
     """(t, q) of a motion with an end, at equal steps of at most dt [s]."""
     step = number("dt", dt, "s", above=0.0)
     if not np.isfinite(motion.duration):
-        raise InputError("this motion goes on for ever: cut it to a duration first")
+        raise InputError("this motion goes on for ever: make it with a duration=, that of a period for instance")
     count = int(np.ceil(motion.duration / step)) + 1
     if count > MOST:
         raise InputError(f"steps of {step:g} s are {count:,} of this motion, more than {MOST:,}: take longer ones")
@@ -147,6 +147,10 @@ def certify_motion(
     """Whether a trajectory is free at all times: of the straight edges between samples `dt` [s] apart, and of all that
     is no farther from them than the motion strays, which follows from what it is made of. Where it does not know that,
     dt²/8 of its largest acceleration, as `limits()` have it, is believed: if these were sampled, so is the verdict."""
+    if not isinstance(motion, Motion):
+        raise InputError(
+            f"a motion is a trajectory of the joints, not {type(motion).__name__}; a run has contact_spans"
+        )
     t, q = sample_motion(motion, dt)
     off, proved = motion.stray(t[:-1], t[1:]) if isinstance(motion, Bounded) else None, True
     if off is None:

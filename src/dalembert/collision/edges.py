@@ -78,6 +78,8 @@ class EdgeCertificate:
 
     def __str__(self) -> str:
         total = int(self.looks.sum())
+        if not len(self.free):
+            return "there are no edges to look at"
         if self:
             least = (
                 f"at least {self.clear:g} m everywhere, {self.seen.min(initial=np.inf):.3g} m at the places looked at"
@@ -86,7 +88,8 @@ class EdgeCertificate:
             return f"free, {how}: {least} ({total} looks; rounding of {self.margin:.2g} m included)"
         k = int(np.flatnonzero(~self.free)[0])
         edge = f"edge {k}, " if len(self.free) > 1 else ""
-        verdict = "not free" if self.touches[k] else f"not proved free at a resolution of {RESOLUTION:g} m"
+        wanted = f"{self.clear:g} m clear" if self.clear else "free"
+        verdict = f"not {wanted}" if self.touches[k] else f"not proved {wanted} at a resolution of {RESOLUTION:g} m"
         return f"{verdict}: {edge}{100 * self.place[k]:.3g} % of the way: {self.contact(k)}"
 
 

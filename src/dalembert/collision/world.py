@@ -125,7 +125,7 @@ class World:
         """Columns of these heights (rows along x, columns along y) [m] over a grid of square cells, the first centered
         at xyz, each solid down to z − depth."""
         z = array("heights", heights, (None, None))
-        side, below = _length("cell", cell), number("depth", depth, "m", above=0.0)
+        side, below = number("cell", cell, "m", above=0.0), number("depth", depth, "m", above=0.0)
         x0 = _point(xyz)
         if not (z > -below).all():
             raise InputError(f"a height of {name!r} lies below its bottom, depth {below:g} m: give more depth")

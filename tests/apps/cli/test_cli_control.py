@@ -33,6 +33,17 @@ def test_every_controller_runs(name):
     assert len(got["final_error"]) == 1 and got["peak_torque"][0] > 0
 
 
+def test_a_run_names_what_touches(tmp_path):
+    floor = data("simulate", "planar-2r", "--q0", "0,0", "--floor", "5", *QUICK)
+    assert {c["second"] for c in floor["contacts"]} == {"floor"} and floor["contacts"][0]["start"] == 0.0
+    assert data("simulate", "planar-2r", "--q0", "0,0", *QUICK)["contacts"] is None
+    (tmp_path / "cell.toml").write_text('[[sphere]]\nname = "far"\nradius = 0.1\nxyz = [9, 0, 0]\n')
+    out = run("simulate", "planar-2r", "--q0", "0,0", "--world", str(tmp_path / "cell.toml"), *QUICK).output
+    assert "nothing touches at its rows" in " ".join(out.split())
+    wrong = run("simulate", "planar-2r", "--world", str(tmp_path / "none.toml"), *QUICK, code=1)
+    assert "cannot be read" in wrong.output
+
+
 def test_a_controller_is_not_told_of_the_payload(tmp_path):
     task = ("--to", "0.5,0.2", "--q0", "0,0", "--move", "0.1", "--duration", "0.4", "--dt", "0.002")
     light, heavy = (data("simulate", "planar-2r", *task, "--payload", m) for m in ("0", "3"))
