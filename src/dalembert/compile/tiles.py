@@ -136,7 +136,7 @@ def put_functions(width: int, kind: Kind) -> str:
     constants."""
     length = _length(kind)
     if width == 1:
-        return _put("put_constants", Writer(1, kind), 1, lambda w, at: [_loaded(w, *at, length)])
+        return _put("put_constants", Writer(1, kind), 1, lambda w, at: [_loaded(w, at[0], length)])
     return "\n".join(
         [
             _put(f"put_{width}", Writer(width, kind), length, _transposed),
