@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-LONGEST_CHAIN = 8  # joints one after another: M of nine, all symbolic, takes minutes
+LONGEST_CHAIN = 8  # coordinates one after another: M of nine, all symbolic, takes minutes
 
 
 class NotHereError(Exception):
@@ -73,22 +73,34 @@ class Context:
     def equations(self) -> Equations:
         """The closed form, all parameters symbols; many oblique angles as decimals, which are fewer terms."""
         model = self.robot.model
-        chain = max((len(model.path(k)) for k in range(len(model.bodies))), default=0)
+        # A quaternion's polynomials are as long as those of twice as many angles.
+        size = [b.joint.nq if b.joint.quaternion is None else b.joint.nq + 4 for b in model.bodies]
+        chain = max((sum(size[i] for i in model.path(k)) for k in range(len(model.bodies))), default=0)
         if chain > LONGEST_CHAIN:
             raise NotHereError(
-                f"A chain of {chain} joints has more terms in closed form than anybody reads, or waits for; numbers "
+                "A chain as long as this one has more terms in closed form than anybody reads, or waits for; numbers "
                 "come from compiled kernels all the same. robot.equations('none') tries."
             )
         try:
             return self.robot.equations()
-        except InputError:
+        except InputError as error:
+            if model.curved is not None:
+                raise NotHereError(f"There is no closed form of them here: {error}.") from None
             return self.robot.equations(angles="numbers")
 
-    def need(self, *, tree: bool = False, joints: bool = True, tip: bool = False, mass: bool = False) -> None:
+    def need(
+        self, *, tree: bool = False, joints: bool = True, tip: bool = False, mass: bool = False, vector: bool = False
+    ) -> None:
         """Leave the section, in words, where the robot has not what it needs."""
         robot = self.robot
-        if joints and not robot.n:
+        if joints and not robot.nv:
             raise NotHereError("This robot has no joints: nothing moves.")
+        if vector and robot.model.curved is not None:
+            joint = robot.model.curved
+            raise NotHereError(
+                f"This is asked of robots whose positions are a vector, and {joint.name!r} is {joint.joint.kind}: a "
+                "robot with that joint held would have it."
+            )
         if tree and robot.loops:
             raise NotHereError(
                 "This robot has closed loops, and its joints do not move freely: what this section asks of an open "
