@@ -129,7 +129,7 @@ class _Function:
         ):
             found = re.match(pattern, what)
             if found:
-                method(name, *found.groups())  # type: ignore[operator]
+                method(name, *found.groups())
                 return
         kind, expression = self._expression(what)
         self.body.append(f"    const {kind} {name} = {expression};" if used else f"    (void){expression};")

@@ -249,7 +249,7 @@ class ClosedLoop:
 
         def of_given(*given: Scalars) -> list[Scalar]:
             known = {"u": (), "p": (), **dict(zip(sizes, given, strict=True))}
-            return sense(known["t"], known["X"], known["u"], known["p"])  # type: ignore[arg-type]
+            return sense(known["t"], known["X"], known["u"], known["p"])
 
         see = compile_function(
             of_given, list(sizes.values()), [(c,)], f"sensors of {self.flow_name}", arguments=tuple(sizes)
