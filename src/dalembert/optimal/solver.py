@@ -28,7 +28,7 @@ EASY, HARD = 1, 4  # up to which length, counted from the longest, it is relaxed
 ROUNDING = 1e-13  # of the cost, below which a promised decrease cannot be seen
 NOTHING = 1e-9  # of the cost of the guess, and of 1: what is a cost of zero
 CACHE = 1 << 20  # bytes of the plans of problems that are solved together
-CONVERGED, STALLED, LIMIT, STOPPED, DIVERGED, VIOLATED, UNKEPT = (
+CONVERGED, STALLED, LIMIT, STOPPED, DIVERGED, VIOLATED, UNKEPT, TOO_LONG = (
     "converged",
     "no step makes it better",
     "the iterations are used up",
@@ -36,6 +36,7 @@ CONVERGED, STALLED, LIMIT, STOPPED, DIVERGED, VIOLATED, UNKEPT = (
     "the cost is not finite",
     "limits are not kept",
     "no step brings it nearer to its limits",
+    "dt is too long: a step and two of half its length lead far apart",
 )
 
 
