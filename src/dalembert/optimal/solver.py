@@ -237,8 +237,7 @@ class Engine:
     def iterate(self, states: list[Progress], tolerance: float) -> None:
         """One iteration of the first problems, as many as there are states."""
         count = len(states)
-        for k, state in enumerate(states):
-            self.settings[k, 0] = state.mu
+        self.settings[:count, 0] = [state.mu for state in states]
         self.backward(count)
         going = []
         for k, (state, info) in enumerate(zip(states, self.info[:count].tolist(), strict=True)):
@@ -261,9 +260,10 @@ class Engine:
         rows, lanes = [k for k, g in zip(going, good, strict=True) if g], [j for j, g in enumerate(good) if g]
         if rows:
             self.take(rows, self.full, lanes)
-            self.held[rows] = 0.0
-            for k in rows:
-                states[k].holding = False
+            if self.problem.bounded:
+                self.held[rows] = 0.0
+                for k in rows:
+                    states[k].holding = False
         for k, j in zip(rows, lanes, strict=True):
             states[k].taken(0, costs[j], self.problem.exact)
         for k, g in zip(going, good, strict=True):
