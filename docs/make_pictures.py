@@ -7,6 +7,7 @@ planning         the arm along the plan of docs/planning.md
 contacts         the figure that the first block of docs/observer.md makes
 whole-body       two humanoids of example-robot-data on their feet, a mobile Panda on a circle
 optimal          two motions that `dalembert.optimal` found
+optimal-motions  four motions of an example
 speed            bars of benchmarks/results/peers.json, which benchmarks/peers.py writes
 """
 
@@ -234,6 +235,45 @@ def optimal() -> None:
     keep("optimal", image.getvalue())
 
 
+def optimal_motions() -> None:
+    """Four motions of docs/examples/07-motions-that-are-optimal.md."""
+    import matplotlib.pyplot as plt
+    import numpy as np
+
+    page = (ROOT / "docs" / "examples" / "07-motions-that-are-optimal.md").read_text(encoding="utf-8")
+    made: dict[str, Any] = {}
+    for block in page.split("```python\n")[1:]:
+        exec(block.split("```")[0], made)
+    figure, axes = plt.subplots(2, 4, figsize=(13, 4.8), layout="constrained")
+    curved = made["curved"]
+    passed = np.r_[0.0, np.cumsum(curved.u[:, -1]) / len(curved.u)]
+    for column, (title, found, times, u, limits, names) in enumerate(
+        (
+            ("cart-pole, ±0.6 m of track", made["pole"], None, made["pole"].u, (0.6, 12.0), ("x", "θ")),
+            ("double pendulum, one motor", made["swung"], None, made["swung"].u, (None, 20.0), ("1", "2")),
+            ("pick at half time, 2 kg", made["carried"], None, made["carried"].u, (None, 35.0), ("1", "2")),
+            ("fastest, 60 and 25 N m", curved, passed, curved.u[:, :-1], (None, 25.0), ("1", "2")),
+        )
+    ):
+        t = found.t if times is None else times
+        q = found.x[:, :2]
+        axes[0, column].plot(t, q)
+        axes[1, column].step(t, np.vstack((u, u[-1:])), where="post")
+        axes[0, column].set_title(title)
+        axes[0, column].legend(names, frameon=False)
+        axes[1, column].set_xlabel("t [s]")
+        for row, limit in enumerate(limits):
+            axes[row, column].grid(alpha=0.3)
+            for sign in (-1, 1) if limit is not None else ():
+                axes[row, column].axhline(sign * limit, color="gray", lw=0.7, ls="--")
+    axes[0, 0].set_ylabel("q [rad, m]")
+    axes[1, 0].set_ylabel("u [N, N m]")
+    image = io.BytesIO()
+    figure.savefig(image, format="png", dpi=100)
+    plt.close(figure)
+    keep("optimal-motions", image.getvalue())
+
+
 def planning() -> None:
     """The arm along the plan of docs/planning.md."""
     import matplotlib.pyplot as plt
@@ -293,6 +333,7 @@ if __name__ == "__main__":
         "contacts": contacts,
         "whole-body": whole_body,
         "optimal": optimal,
+        "optimal-motions": optimal_motions,
         "speed": speed,
     }
     for name in sys.argv[1:] or MAKERS:

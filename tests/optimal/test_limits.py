@@ -114,6 +114,11 @@ def test_steps_that_diverge_are_survived_or_told():
     problem = OptimalControl(stiff, 10.0, 0.5, running=[effort(1.0), lambda x: [x[0]]])
     found = problem.solve([5.0], iterations=20)
     assert not found.converged and found.reason and np.isfinite(found.x).all()
+    fast = dl.Flow("fast", ("a",), ("f",), lambda t, x, u: [-1e3 * x[0] + u[0]])
+    words = {"running": [effort(1.0), lambda x: [x[0]]]}
+    found = OptimalControl(fast, 1.0, 0.1, **words).solve([1.0])  # steps of this length blow up, the system does not
+    assert not found.converged and "dt is too long" in found.reason
+    assert OptimalControl(fast, 1e-2, 1e-3, **words).solve([1.0]).converged
 
 
 def test_a_cart_pole_swings_up_within_its_force():
@@ -259,3 +264,9 @@ def test_limits_that_no_motion_keeps_are_told():
     found = fixed.solve(np.zeros(4), iterations=200)  # a radian in half a second takes 2 rad/s
     assert not found.converged and found.violation > 0.1
     assert found.reason in ("no step brings it nearer to its limits", "the iterations are used up")
+
+
+def test_a_state_that_is_called_as_all_of_them_is_limited_alone():
+    flow = dl.Flow("cart", ("x", "v"), ("u",), lambda t, x, u: [x[1], u[0]], positions=1)
+    problem = OptimalControl(flow, 1.0, 0.1, running=effort(), limits={"x": 0.5, "u": 2.0})
+    assert problem.fences == [(-1.0, 0, -0.5), (1.0, 0, 0.5)] and problem.bounds.tolist() == [[-2.0], [2.0]]

@@ -63,7 +63,7 @@ class Barrier:
         self.on[0, of_input], self.on[-1, ~of_input] = True, True
         self.count = max(int(self.on.sum()), 1)
         self.alpha = np.zeros((LENGTHS, 1 + 2 * problem.m))
-        self.alpha[:, 1:] = problem.bounds.reshape(-1)
+        self.alpha[:, 1:] = self.engine.bounds.reshape(-1)
 
     def _limits(self, x: Array, u: Array) -> tuple[Array, Array]:
         """(g (..., N + 1, ·), zero where there is none; e (..., ·))."""

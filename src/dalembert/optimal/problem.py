@@ -215,12 +215,10 @@ class OptimalControl:
         """By the name of an input or a state."""
         found: dict[str, tuple[float, float]] = {}
         groups, known = self._groups(), (*self.chosen, *self.flow.states)
-        for key, value in sorted(
-            (self.limits or {}).items(), key=lambda row: row[0] not in groups
-        ):  # names of one last
+        for key, value in sorted((self.limits or {}).items(), key=lambda row: row[0] in known):  # names of one last
             if key not in known and key not in groups:
                 raise unknown("input or state to limit", key, (*groups, *known))
-            names = groups.get(key, (key,))
+            names = (key,) if key in known else groups[key]  # a state that is called x is itself, not all of them
             try:
                 low, high = value if isinstance(value, tuple) else (-np.asarray(value, float), value)
                 pair = [np.broadcast_to(np.asarray(x, float), len(names)).tolist() for x in (low, high)]
@@ -350,9 +348,9 @@ class OptimalControl:
         nq = self.flow.nq
         return [*self.flow.difference(p[self.charts[1]], new[:nq]), *new[nq:]]
 
-    def advance(self, x: Scalars, u: Scalars, p: Scalars) -> list[Scalar]:
-        """The same, of whole states."""
-        flow, h, t = self.flow, self.dt, p[0]
+    def advance(self, x: Scalars, u: Scalars, p: Scalars, part: float = 1.0) -> list[Scalar]:
+        """The same, of whole states; or a part of a step."""
+        flow, h, t = self.flow, part * self.dt, p[0]
         w, nq, nv = self.whole(u, p), flow.nq, flow.nv
         q, rest = x[:nq], x[nq:]
 

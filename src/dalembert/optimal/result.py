@@ -16,12 +16,14 @@ from dalembert.flow import Array, Scalar, Scalars
 from dalembert.law import Law
 from dalembert.optimal.barrier import Barrier
 from dalembert.optimal.problem import OptimalControl
-from dalembert.optimal.solver import CONVERGED, DIVERGED, STOPPED, VIOLATED, Engine, Progress, chunk, run
+from dalembert.optimal.solver import CONVERGED, DIVERGED, STOPPED, TOO_LONG, VIOLATED, Engine, Progress, chunk, run
 
 PENALTY, HARDER, HARDEST = 10.0, 10.0, 1e8  # μ at first, its factor, and its largest
 ROUNDS = 30  # of multipliers
 BETTER = 0.25  # of the violation of the round before: less, and μ stays as it is
+FREE, COARSE = 200, 1e-3  # iterations and tolerance of the motion without limits of states, and those spent from there
 EVEN = 1e-4  # √w of a limit that is no more than linear
+APART = 3.0  # times the way of a step: how far two half steps may lead from it
 OUTSIDE = 1e-9  # relative, by which a start may lie outside its limits
 
 
@@ -140,11 +142,28 @@ def solve(
     joined = [np.concatenate(column).reshape((*lead, *column[0].shape[1:])) for column in zip(*parts, strict=True)]
     xs, us, cost, gains, gradient, defect, violation, good, why, steps, multipliers = joined
     reason = why if lead else str(why)
+    if not lead and reason == CONVERGED and _too_long(problem, xs, us, P[0]):
+        good, reason = np.array(False), TOO_LONG
     history = np.array(job.states[0].history) if not lead and job.states[0].history else np.zeros((0, 4))
     t = np.asarray(t0 + problem.dt * np.arange(N + 1), float)
     return Optimum(
         problem, t, xs, us, cost, gains, gradient, defect, violation, good, reason, steps, multipliers, history
     )
+
+
+def _too_long(problem: OptimalControl, x: Array, u: Array, P: Array) -> bool:
+    """Whether the steps are no longer the system's: one of dt and two of half of it lead further apart than it goes."""
+    for k in {0, problem.N // 2}:
+        here, now, p = x[k].tolist(), u[k].tolist(), P[k].tolist()
+        later = [p[0] + 0.5 * problem.dt, *p[1:]]
+        try:
+            once = np.array(problem.advance(here, now, p), float)
+            twice = np.array(problem.advance(problem.advance(here, now, p, 0.5), now, later, 0.5), float)
+        except (ArithmeticError, ValueError):  # floats that overflow
+            return True
+        if not np.abs(once - twice).max() <= APART * np.abs(once - x[k]).max() + OUTSIDE:
+            return True
+    return False
 
 
 def _spread(guess: Array, lead: tuple[int, ...], core: tuple[int, int]) -> Array:
@@ -205,7 +224,7 @@ class _Chunk:
     """Some problems that are solved together."""
 
     def __init__(self, problem: OptimalControl, x0: Array, P: Array, x: Array | None, u: Array | None) -> None:
-        self.problem, self.count = problem, len(x0)
+        self.problem, self.count, self.guessed = problem, len(x0), not (x is None and u is None)
         self.engine = engine = Engine(problem, self.count)
         self.states = [Progress() for _ in range(self.count)]
         engine.ps[:] = P
@@ -264,14 +283,26 @@ class _Chunk:
     def _inside(
         self, iterations: int, tolerance: float, accuracy: float, tell: Callable[[], None] | None
     ) -> tuple[Any, ...]:
-        """One after the other, each by a barrier."""
-        e = self.engine
-        barrier = Barrier(self.problem)
+        """One after the other, each by a barrier: first from the motion that is best without limits of states, for a
+        while, then from the guess; a guess of the user's is the only one."""
+        e, barrier = self.engine, Barrier(self.problem)
         kept = np.zeros((self.count, self.problem.N + 1, self.problem.multipliers))
+        guess = [a.copy() for a in (e.xs, e.us, e.ps)]
+        if not self.guessed:
+            run(e, self.states, min(iterations, FREE), COARSE, tell)
         for k, state in enumerate(self.states):
-            barrier.solve(e.xs[k], e.us[k], e.ps[k], state, iterations, tolerance, accuracy, tell)
-            own = barrier.engine
-            e.xs[k], e.us[k], e.ps[k], kept[k] = own.xs[0], own.us[0], own.ps[0], barrier.multipliers
+            tries = [[guess, iterations]]
+            if not self.guessed and state.reason not in (DIVERGED, STOPPED):
+                tries.insert(0, [(e.xs, e.us, e.ps), min(iterations, FREE)])
+            for (x, u, P), most in tries:
+                if state.reason == STOPPED:
+                    break
+                state.again()
+                barrier.solve(x[k], u[k], P[k], state, most, tolerance, accuracy, tell)
+                own = barrier.engine
+                e.xs[k], e.us[k], e.ps[k], kept[k] = own.xs[0], own.us[0], own.ps[0], barrier.multipliers
+                if state.reason in (CONVERGED, STOPPED):
+                    break
             if state.reason == STOPPED:
                 for later in self.states[k + 1 :]:
                     later.reason = STOPPED

@@ -28,7 +28,7 @@ EASY, HARD = 1, 4  # up to which length, counted from the longest, it is relaxed
 ROUNDING = 1e-13  # of the cost, below which a promised decrease cannot be seen
 NOTHING = 1e-9  # of the cost of the guess, and of 1: what is a cost of zero
 CACHE = 1 << 20  # bytes of the plans of problems that are solved together
-CONVERGED, STALLED, LIMIT, STOPPED, DIVERGED, VIOLATED, UNKEPT = (
+CONVERGED, STALLED, LIMIT, STOPPED, DIVERGED, VIOLATED, UNKEPT, TOO_LONG = (
     "converged",
     "no step makes it better",
     "the iterations are used up",
@@ -36,6 +36,7 @@ CONVERGED, STALLED, LIMIT, STOPPED, DIVERGED, VIOLATED, UNKEPT = (
     "the cost is not finite",
     "limits are not kept",
     "no step brings it nearer to its limits",
+    "dt is too long: a step and two of half its length lead far apart",
 )
 
 
@@ -236,8 +237,7 @@ class Engine:
     def iterate(self, states: list[Progress], tolerance: float) -> None:
         """One iteration of the first problems, as many as there are states."""
         count = len(states)
-        for k, state in enumerate(states):
-            self.settings[k, 0] = state.mu
+        self.settings[:count, 0] = [state.mu for state in states]
         self.backward(count)
         going = []
         for k, (state, info) in enumerate(zip(states, self.info[:count].tolist(), strict=True)):
@@ -260,9 +260,10 @@ class Engine:
         rows, lanes = [k for k, g in zip(going, good, strict=True) if g], [j for j, g in enumerate(good) if g]
         if rows:
             self.take(rows, self.full, lanes)
-            self.held[rows] = 0.0
-            for k in rows:
-                states[k].holding = False
+            if self.problem.bounded:
+                self.held[rows] = 0.0
+                for k in rows:
+                    states[k].holding = False
         for k, j in zip(rows, lanes, strict=True):
             states[k].taken(0, costs[j], self.problem.exact)
         for k, g in zip(going, good, strict=True):
