@@ -237,6 +237,8 @@ def float32_margin(collision: Collision, world: WorldArrays, extent: Array) -> f
     """How much larger than the exact distance [m] one computed in float32 may be, for |q| ≤ extent: the proved error of
     the bodies' frames (`Kernel.float32_error`), carried to the centers of the spheres, and STEPS roundings of all sizes
     that enter the distances."""
+    usual = _usual_extent(collision)
+    extent = usual if (extent <= usual).all() else extent  # proved once for all states within the limits
     key = tuple(extent.tolist())
     if key not in collision.frame_errors:
         collision.frame_errors[key] = collision.frames.float32_error({"q": (-extent, extent)}, boxes=200).bound
@@ -255,7 +257,7 @@ def float32_margin(collision: Collision, world: WorldArrays, extent: Array) -> f
 def sound_clearance(collision: Collision, world: WorldArrays) -> Callable[[Array, float], Array]:
     """clearance(q (B, n), limit) → (B,), up to a limit [m] (infinite beyond it), in float32, which is quicker, less the
     margin that makes it no larger than the exact one of the spheres."""
-    extent = np.array([_extent(c.lower, c.upper) for c in collision.model.coordinates])
+    extent = _usual_extent(collision)
     aside = float((collision.motion(extent)[0] @ (extent * UNIT)).max()) * 2.0
     margin = float32_margin(collision, world, extent) + aside
 
@@ -267,9 +269,10 @@ def sound_clearance(collision: Collision, world: WorldArrays) -> Callable[[Array
     return clearance
 
 
-def _extent(lower: float, upper: float) -> float:
-    """How far from zero a joint is looked at: a bit beyond its limits, or a turn."""
-    return 1e-3 + (max(abs(lower), abs(upper)) if np.isfinite(upper - lower) else 2.0 * np.pi)
+def _usual_extent(collision: Collision) -> Array:
+    """How far from zero joints are looked at, (n,): a bit beyond their limits, or a turn."""
+    each = [(c.lower, c.upper) for c in collision.model.coordinates]
+    return np.array([1e-3 + (max(abs(a), abs(b)) if np.isfinite(b - a) else 2.0 * np.pi) for a, b in each])
 
 
 def _reach(world: WorldArrays) -> float:
