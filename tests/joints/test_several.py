@@ -38,7 +38,6 @@ REFUSED = {
     "linearize_at": lambda r, q: r.linearize_at(q),
     "momenta": lambda r, q: r.flow(momenta=True),
     "sticking": lambda r, q: r.flow(friction="sticking"),
-    "PD": lambda r, q: dl.control.PD(r, 1.0, 1.0),
     "computed torque": lambda r, q: dl.control.ComputedTorque(r),
     "page": lambda r, q: dl.write_page(r, "never.html"),
     "flexible": lambda r, q: dl.FlexibleRobot(r, stiffness=1e3),
