@@ -14,6 +14,7 @@ import pytest
 import dalembert as dl
 from dalembert.errors import DalembertError, InputError
 from dalembert.interchange import javascript_package
+from free_arm import free_arm
 
 NODE = shutil.which("node")
 
@@ -76,6 +77,30 @@ console.log(JSON.stringify({{
     assert np.linalg.norm(robot.fk(got["ik"]["q"])[:3, 3] - robot.fk(q)[:3, 3]) < 1e-8
     wanted = dl.simulate(robot, q0=q, qd0=qd, duration=0.2, dt=0.001, solver="rk4")
     assert np.allclose(got["motion"], [*wanted.q[-1], *wanted.qd[-1]], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.skipif(NODE is None, reason="there is no Node.js on this machine")
+@pytest.mark.parametrize("base", ["floating", "planar"])
+def test_a_robot_on_a_free_base_in_node(tmp_path: Path, base: str) -> None:
+    """Its motion stays on the manifold, and is Python's; `ik` is not there unless it is asked for, and refused then."""
+    robot = free_arm(base)
+    write(tmp_path, javascript_package(robot))
+    q, qd = robot.random_configuration(seed=0), np.random.default_rng(0).uniform(-0.5, 0.5, robot.nv)
+    got = run(
+        tmp_path,
+        f"""import {{ load, about }} from "./index.js";
+const robot = await load(), list = (a) => [...a], q = {q.tolist()}, qd = {qd.tolist()};
+console.log(JSON.stringify({{
+  about, functions: Object.keys(robot), step: list(robot.integrate(q, qd)),
+  motion: list(robot.simulate.run({{ x: [...q, ...qd], dt: 0.001, steps: 200 }}).x),
+}}));""",
+    )
+    assert got["about"]["joints"] == list(robot.model.names("position")) and len(got["about"]["home"]) == robot.nq
+    assert "ik" not in got["functions"] and np.abs(got["step"] - robot.integrate(q, qd)).max() < 1e-14
+    wanted = dl.simulate(robot, q0=q, qd0=qd, duration=0.2, dt=0.001)
+    assert np.abs(np.array(got["motion"]) - [*wanted.q[-1], *wanted.qd[-1]]).max() < 1e-10
+    with pytest.raises(InputError, match="whose positions are no vector"):
+        javascript_package(robot, ("ik",))
 
 
 def test_a_name_too_long_for_a_file() -> None:

@@ -98,8 +98,8 @@ def test_other_methods_stay_near(method: str):
 
 @pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"])
 def test_adaptive_methods_stay_on_the_manifold(method: str):
-    """A thrown body: the end by a fixed-step method, quaternions of length one in every row, angular momentum as good as
-    the tolerance; a controller in Python and samples restart the solver without leaving it."""
+    """A thrown body: the end by a fixed-step method, quaternions of length one in every row, angular momentum as good
+    as the tolerance; a controller in Python and samples restart the solver without leaving it."""
     robot = body(com=(0.1, 0.2, -0.1), gravity=(0.0, 0.0, -9.81))
     start = dict(q0=robot.neutral, qd0=np.array([0.1, -0.2, 0.3, 0.3, 2.0, 0.5]), duration=1.0)
     exact = dl.simulate(robot, dt=1e-3, solver="rk8", **start)

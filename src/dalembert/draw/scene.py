@@ -16,13 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms.kinematics import world_poses
+from dalembert.arguments import array
 from dalembert.caching import cached_property
 from dalembert.describe import mesh
 from dalembert.describe.description import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
 from dalembert.errors import DalembertError, DescriptionError
+from dalembert.kernels import check_quaternions
 from dalembert.model import Frame
 from dalembert.robot import Robot
 from dalembert.spatial import Pose
+from dalembert.units import position_units
 
 Array = NDArray[np.float64]
 MOST_TRIANGLES = 2_000_000  # of one mesh that is read at all
@@ -265,6 +268,14 @@ def joint_axes(robot: Robot) -> tuple[list[Array], list[Array]]:
 
 
 # --------------------------------------------------------------------------------------------------------- postures
+def read_posture(robot: Robot, q: ArrayLike) -> Array:
+    """Positions (nq,) that somebody gave, their quaternions of length one."""
+    meaning = "one per joint" if robot.model.curved is None else ", ".join(robot.model.names("position"))
+    found = array("q", q, (robot.nq,), meaning=meaning)
+    check_quaternions(robot.model, "q", found)
+    return found
+
+
 def posture(robot: Robot) -> Array:
     """Home, unless it is (nearly) singular, as a stretched arm is: then the best of seeded postures near to it."""
     if not robot.nv or robot.model.curved or robot.loops or robot.tip is None:
@@ -300,7 +311,9 @@ def drawn_limits(robot: Robot) -> list[tuple[float, float]]:
     """Ranges of the sliders: the limits, half a turn or an arm's length where there are none."""
     out = []
     lower, upper = robot.limits.lower.tolist(), robot.limits.upper.tolist()
-    ranges = [c.joint.half_range for c in robot.model.coordinates for _ in range(c.joint.nq)]
+    units = position_units(robot.model)
+    own = [c.joint for c in robot.model.coordinates for _ in range(c.joint.nq)]
+    ranges = [math.pi if j.nq > 1 and unit == "rad" else j.half_range for j, unit in zip(own, units, strict=True)]
     for free, low, high in zip(ranges, lower, upper, strict=True):
         low = low if math.isfinite(low) else min(-free, high - 2 * free)
         high = high if math.isfinite(high) else max(free, low + 2 * free)

@@ -32,7 +32,7 @@ IDS = ("dalembert/Reach-v0",)
 def _spaces(world: World) -> tuple[Any, Any]:
     size = world.observe(world.now()).shape[-1]
     observation = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float32)
-    return observation, gymnasium.spaces.Box(-1.0, 1.0, (world.robot.n,), np.float32)
+    return observation, gymnasium.spaces.Box(-1.0, 1.0, (len(world.robot.model.drives),), np.float32)
 
 
 def _mode(render_mode: str | None) -> str | None:
@@ -44,7 +44,7 @@ def _mode(render_mode: str | None) -> str | None:
 def _picture(world: World, k: int) -> NDArray[np.uint8]:
     from dalembert.draw.arm import rgb_array
 
-    states, goal = world.task.draw(world.goal[k], world.t[k], world.x[k, : world.robot.n])
+    states, goal = world.task.draw(world.goal[k], world.t[k], world.x[k, : world.robot.nq])
     return rgb_array(world.robot, states, goal=goal)
 
 

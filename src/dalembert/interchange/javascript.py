@@ -28,8 +28,11 @@ LONGEST = 100  # letters of a file's name, and of a package's, which npm ends at
 STARTS = 24  # of inverse kinematics, after the first
 
 
-def javascript_package(robot: Robot, names: Sequence[str] = USUAL) -> dict[str, bytes]:
-    """The files of the package, by name. `names`: kernels, "ik" and "simulate" (free motion under torques, rk4)."""
+def javascript_package(robot: Robot, names: Sequence[str] | None = None) -> dict[str, bytes]:
+    """The files of the package, by name. `names`: kernels, "ik" and "simulate" (free motion under torques, rk4); if not
+    given the usual ones, with "integrate" in place of "ik" where positions are no vector."""
+    if names is None:
+        names = USUAL if robot.model.curved is None else tuple("integrate" if name == IK else name for name in USUAL)
     if not names:
         raise InputError(f"say which kernels, or {IK!r} or {SIMULATE!r}")
     entries: dict[str, Entry] = {}
@@ -39,7 +42,7 @@ def javascript_package(robot: Robot, names: Sequence[str] = USUAL) -> dict[str, 
         SIMULATE: None,
         "name": robot.name,
         "module": f"./{title}.wasm",
-        "joints": robot.joint_names,
+        "joints": robot.model.names("position"),
         "lower": [_finite(x) for x in robot.limits.lower],
         "upper": [_finite(x) for x in robot.limits.upper],
         "home": robot.home.tolist(),

@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import array, number, switch
 from dalembert.collision.world import World as Obstacles
 from dalembert.errors import InputError, choose
-from dalembert.kernels import need_vector
+from dalembert.kernels import check_quaternions
 from dalembert.kinematics.jacobian import length_of
 from dalembert.loading import load
 from dalembert.reference import Reference, read_reference
 from dalembert.robot import Robot
 from dalembert.simulation.fixed_step import integrate
 from dalembert.simulation.limits import read_torque_limits
+from dalembert.units import position_units
 
 Array = NDArray[np.float64]
 CLOSE = 5.0  # tolerances from the goal within which a reward and an observation of Reach look closer
@@ -42,9 +43,20 @@ def middle_of(robot: Robot) -> tuple[Array, Array]:
 
 
 def around_the_middle(robot: Robot, rng: np.random.Generator) -> Array:
-    """A random posture within the middle half of the joints' ranges."""
+    """A random posture within the middle half of the joints' ranges; what no drive moves is at home."""
     middle, _ = middle_of(robot)
-    return np.asarray(middle + 0.5 * (robot.random_configuration(seed=rng) - middle))
+    drawn, places = middle + 0.5 * (robot.random_configuration(seed=rng) - middle), driven_positions(robot)
+    q = robot.home.copy()
+    q[places] = drawn[places]
+    return q
+
+
+def driven_positions(robot: Robot) -> list[int]:
+    return [c.position for c in robot.model.drives]
+
+
+def driven_rates(robot: Robot) -> list[int]:
+    return [c.first for c in robot.model.drives]
 
 
 @dataclass(frozen=True)
@@ -143,7 +155,7 @@ class Reach(Task):
         return np.concatenate((error, np.tanh(error / (CLOSE * self.tolerance))), -1)
 
     def worst(self, robot: Robot) -> float:
-        return -2.0 * length_of(robot, self.frame) - self.effort * robot.n
+        return -2.0 * length_of(robot, self.frame) - self.effort * len(robot.model.drives)
 
     def draw(self, goal: Array, t: Array, q: Array) -> tuple[Array, Array | None]:
         return q[None], goal
@@ -151,7 +163,7 @@ class Reach(Task):
 
 @dataclass(frozen=True)
 class Track(Task):
-    """Follow a motion of the joints: a `Reference`, joint positions to rest at, or a function of t that gives
+    """Follow a motion of the driven joints: a `Reference`, joint positions to rest at, or a function of t that gives
     (x, ẋ, ẍ).
 
     The error is (q_d − q, q̇_d − q̇); the reward −‖q_d − q‖² − `damping` ‖q̇_d − q̇‖² − `effort` ‖action‖²; success is
@@ -162,23 +174,26 @@ class Track(Task):
     damping: float = 0.01
     effort: float = 1e-3
     _motion: list[Reference] = field(default_factory=list, repr=False, compare=False)
+    _places: list[int] = field(default_factory=list, repr=False, compare=False)
 
     def check(self, robot: Robot) -> None:
         number("the tolerance of Track", self.tolerance, "rad, m", above=0.0)
         motion = read_reference(self.reference)
-        if motion is None or motion.m != robot.n:
+        n = len(robot.model.drives)
+        if motion is None or motion.m != n:
             got = "none" if motion is None else f"one of {motion.m} numbers"
-            raise InputError(f"Track follows a motion of the {robot.n} joints of {robot.name!r}; got {got}")
+            raise InputError(f"Track follows a motion of the {n} joints of {robot.name!r}; got {got}")
         if not all(np.isfinite(x).all() for x in motion(np.zeros(1))[:2]):
             raise InputError("Track needs the rates of its motion: a function of t must give (x, ẋ, ẍ), all finite")
         self._motion[:] = [motion]
+        self._places[:] = driven_positions(robot)
 
     def goal(self, robot: Robot, rng: np.random.Generator) -> Array:
         return np.zeros(0)
 
     def error(self, robot: Robot, goal: Array, t: Array, q: Array, qd: Array) -> Array:
         wanted, rate, _ = self._motion[0](t)
-        return np.concatenate((wanted - q, rate - qd), -1)
+        return np.concatenate((wanted - q[..., self._places], rate - qd[..., driven_rates(robot)]), -1)
 
     def success(self, error: Array) -> NDArray[np.bool_]:
         n = error.shape[-1] // 2
@@ -192,12 +207,15 @@ class Track(Task):
 
     def worst(self, robot: Robot) -> float:
         """As far off as the limits allow, and as fast the other way; a turn, or a turn per second, where none is."""
-        span = robot.limits.upper - robot.limits.lower
-        away, rate = (np.where(np.isfinite(x), x, 2 * np.pi) for x in (span, 2 * robot.limits.velocity))
-        return float(-np.square(away).sum() - self.damping * np.square(rate).sum() - self.effort * robot.n)
+        span = (robot.limits.upper - robot.limits.lower)[driven_positions(robot)]
+        fastest = robot.limits.velocity[driven_rates(robot)]
+        away, rate = (np.where(np.isfinite(x), x, 2 * np.pi) for x in (span, 2 * fastest))
+        return float(-np.square(away).sum() - self.damping * np.square(rate).sum() - self.effort * len(span))
 
     def draw(self, goal: Array, t: Array, q: Array) -> tuple[Array, Array | None]:
-        return np.stack([self._motion[0](t[None])[0][0], q]), None
+        wanted = q.copy()
+        wanted[self._places] = self._motion[0](t[None])[0][0]
+        return np.stack([wanted, q]), None
 
 
 Reward = Callable[[Situation], Any]
@@ -220,7 +238,8 @@ class WorldOptions(TypedDict, total=False):
 
 
 class World:
-    """N robots with their goals and clocks. A robot gives the same bits alone and among others."""
+    """N robots with their goals and clocks. A robot gives the same bits alone and among others. Actions are of its
+    drives; what none moves, as a base that flies, begins at home and is observed."""
 
     def __init__(
         self,
@@ -241,7 +260,8 @@ class World:
         avoid: Obstacles | None = None,
     ) -> None:
         self.robot = robot if isinstance(robot, Robot) else load(robot)
-        need_vector(self.robot.model)  # its actions are of drives at every joint
+        if not self.robot.model.drives:
+            raise InputError(f"{self.robot.name!r} has no joint that a drive moves: there is nothing to act on")
         self.task = Reach() if task is None else task
         if not isinstance(self.task, Task):
             raise InputError(f"task must be a Reach, a Track or a Task of your own, got {type(task).__name__}")
@@ -275,8 +295,10 @@ class World:
                 f"avoid is a dl.World, got {type(avoid).__name__}; dl.World() is empty: the arm itself counts"
             )
         self.avoid = avoid
-        n, N = self.robot.n, number_of
-        self.x: Array = np.zeros((N, 2 * n))
+        N = number_of
+        self._places, self._rates = driven_positions(self.robot), driven_rates(self.robot)
+        self._nq, self._free = self.robot.nq, np.flatnonzero(~self.robot.driven).tolist()
+        self.x: Array = np.tile(np.concatenate((self.robot.neutral, np.zeros(self.robot.nv))), (N, 1))
         self.t: Array = np.zeros(N)
         self.pressing: Array = np.zeros(N)  # the share of the joints that ran into their limits in the last step
         self.goal = np.zeros((N, self.task.goal(self.robot, np.random.default_rng(0)).size))
@@ -284,18 +306,19 @@ class World:
         limits = self.robot.limits
         velocity = limits.velocity
         self._fastest = np.where(np.isfinite(velocity) & (velocity > 0), velocity, UNLIMITED)
+        self._limits = limits.lower[self._places], limits.upper[self._places]
         self._middle, self._half = middle_of(self.robot)
-        self._turns = np.array([c.joint.turns for c in self.robot.model.coordinates], bool)
+        self._turns = np.array([unit == "rad" for unit in position_units(self.robot.model)], bool)
         self._placed = ~self._turns | (np.isfinite(limits.lower) & np.isfinite(limits.upper))
 
     def _torques(self, given: object) -> Array:
-        """(lower, upper) of each joint, (2, n); finite, for an action of 1 means the largest."""
-        limits = read_torque_limits(given, self.flow.inputs, self.flow)
-        torque = np.array([limits.get(name, (-np.inf, np.inf)) for name in self.flow.inputs]).T
+        """(lower, upper) of each driven joint, (2, n); finite, for an action of 1 means the largest."""
+        names = tuple(self.flow.inputs[k] for k in driven_rates(self.robot))
+        limits = read_torque_limits(given, names, self.flow)
+        torque = np.array([limits.get(name, (-np.inf, np.inf)) for name in names]).T
         if not np.isfinite(torque).all():
-            unlimited = [
-                joint for joint, ok in zip(self.robot.joint_names, np.isfinite(torque).all(0), strict=True) if not ok
-            ]
+            joints = [c.name for c in self.robot.model.drives]
+            unlimited = [joint for joint, ok in zip(joints, np.isfinite(torque).all(0), strict=True) if not ok]
             raise InputError(
                 f"joint {unlimited[0]!r} of {self.robot.name!r} has no largest effort, and an action of 1 means that: "
                 "give torque_limits="
@@ -310,10 +333,11 @@ class World:
         for name in options:
             if name not in known:
                 raise InputError(f"unknown option {name!r} of reset; choose from {', '.join(known)}")
-        n = self.robot.n
+        n = self._nq
         q, goal = self._draw(rng)  # in any case: what follows does not depend on the options
         self.x[k, :n] = self._given(options, "q", q)
-        self.x[k, n:] = self._given(options, "qd", np.zeros(n))
+        check_quaternions(self.robot.model, "option 'q' of reset", self.x[k])
+        self.x[k, n:] = self._given(options, "qd", np.zeros(self.robot.nv))
         self.goal[k] = self._given(options, "goal", goal)
         self.t[k], self.steps[k] = 0.0, 0
         if self.avoid is not None and not self.robot.clearance(self.x[k, :n], self.avoid) > 0:
@@ -344,55 +368,66 @@ class World:
         return array(f"option {name!r} of reset", options[name], otherwise.shape)
 
     def advance(self, action: ArrayLike) -> tuple[Situation, NDArray[np.bool_], NDArray[np.bool_]]:
-        """One step of all robots under actions (N, n): the situation then, who is lost, whose time is up."""
+        """One step of all robots under actions (N, drives): the situation then, who is lost, whose time is up."""
         meaning = "a number in −1…1 per joint, for each environment"
-        a = np.clip(array("the action", action, (len(self.x), self.robot.n), meaning=meaning), -1.0, 1.0)
+        a = np.clip(array("the action", action, (len(self.x), len(self._rates)), meaning=meaning), -1.0, 1.0)
         torque = self._torque_of(a)
-        run = integrate(
-            self.flow, self.x, self.dt, self.substeps, torque[:, None], method=self.method, every=self.substeps
-        )
+        u = np.zeros((len(self.x), 1, self.robot.nv))
+        u[:, 0, self._rates] = torque
+        run = integrate(self.flow, self.x, self.dt, self.substeps, u, method=self.method, every=self.substeps)
         after = run.x[:, -1]
         lost = ~np.isfinite(after).all(-1) | self._too_fast(after)
         self.x = np.where(lost[:, None], self.x, after)  # the last state that means something
         self.steps += 1
         self.t = np.asarray(self.steps * self.step, np.float64)
         if self.at_limits != "pass":
-            (q, qd), limits = np.split(self.x, 2, axis=-1), self.robot.limits
-            below, above = q < limits.lower, q > limits.upper
+            q, lower, upper = self.x[:, self._places], *self._limits
+            below, above = q < lower, q > upper
             self.pressing = (below | above).mean(-1)
             if self.at_limits == "end":
                 lost |= self.pressing > 0
             else:
+                rates = [self._nq + k for k in self._rates]
+                qd = self.x[:, rates]
                 against = (below & (qd < 0)) | (above & (qd > 0))
-                self.x = np.concatenate([np.clip(q, limits.lower, limits.upper), np.where(against, 0.0, qd)], axis=-1)
+                self.x[:, self._places], self.x[:, rates] = np.clip(q, lower, upper), np.where(against, 0.0, qd)
         found = self.situation(torque, a)
         return found, lost | ~(found.clearance > 0), self.t >= self.duration - 1e-9
 
     def _torque_of(self, a: Array) -> Array:
         """What actions mean. "torque": shares of the largest torques. "velocity": g + M (a q̇_max − q̇)/LAG, as much of
         it as the drives give. "compensated": gravity's torque for 0; for ±1 the largest that is left, or what brings
-        the joint to its largest velocity in TO_TOP_SPEED if that is less."""
+        the joint to its largest velocity in TO_TOP_SPEED if that is less. M and g as the drives feel them."""
         lower, upper = self.torque
         if self.actions == "torque":
             return np.where(a < 0, -a * lower, a * upper)
-        (q, qd), fastest = np.split(self.x, 2, axis=-1), self.robot.limits.velocity
+        q, qd, own = self.x[:, : self._nq], self.x[:, self._nq :], self._rates
+        fastest, (M, g) = self.robot.limits.velocity[own], self._felt(q)
         if self.actions == "velocity":
-            missing = (a * self._fastest - qd) / LAG
-            tau = self.robot.gravity_torque(q) + (self.robot.mass_matrix(q) @ missing[..., None])[..., 0]
-            return np.clip(tau, lower, upper)
-        g = np.clip(self.robot.gravity_torque(q), lower, upper)
-        lightness = np.diagonal(np.linalg.inv(self.robot.mass_matrix(q)), axis1=-2, axis2=-1)  # the other joints free
+            missing = (a * self._fastest[own] - qd[:, own]) / LAG
+            return np.clip(g + (M @ missing[..., None])[..., 0], lower, upper)
+        g = np.clip(g, lower, upper)
+        lightness = np.diagonal(np.linalg.inv(M), axis1=-2, axis2=-1)  # the other joints free
         enough = np.where(fastest > 0, fastest / (TO_TOP_SPEED * lightness), np.inf)
         return np.asarray(g + np.where(a < 0, -a * np.maximum(lower - g, -enough), a * np.minimum(upper - g, enough)))
+
+    def _felt(self, q: Array) -> tuple[Array, Array]:
+        """(M_dd − M_db M_bb⁻¹ M_bd, g_d − M_db M_bb⁻¹ g_b): what drives d feel while the rest b gives way. (N, n, n),
+        (N, n)."""
+        M, g = np.asarray(self.robot.mass_matrix(q)), np.asarray(self.robot.gravity_torque(q))
+        own, free = self._rates, self._free
+        across = np.swapaxes(np.linalg.solve(M[:, free][..., free], M[:, free][..., own]), -1, -2)  # M_db M_bb⁻¹
+        felt = M[:, own][..., own] - across @ M[:, free][..., own]
+        return felt, g[:, own] - (across @ g[:, free, None])[..., 0]
 
     def _too_fast(self, x: Array) -> NDArray[np.bool_]:
         largest = self.robot.limits.velocity
         allowed = FASTEST * np.where(np.isfinite(largest) & (largest > 0), largest, 1.0)
         with np.errstate(invalid="ignore"):
-            return np.asarray((np.abs(x[:, self.robot.n :]) > allowed).any(-1))
+            return np.asarray((np.abs(x[:, self._nq :]) > allowed).any(-1))
 
     def situation(self, torque: Array, action: Array) -> Situation:
-        n = self.robot.n
+        n = self._nq
         q, qd = self.x[:, :n].copy(), self.x[:, n:].copy()
         error = self.task.error(self.robot, self.goal, self.t, q, qd)
         apart = np.full(len(q), np.inf) if self.avoid is None else self.robot.clearance(q, self.avoid)
@@ -407,12 +442,12 @@ class World:
 
     def observe(self, s: Situation) -> NDArray[np.float32]:
         """What an agent sees, (N, m), all of it around 1: where joints with limits are in their range (−1…1) and where
-        others slide, cos q and sin q of those that turn, q̇/q̇_max, and what the task shows of its error."""
+        others slide, quaternions, cos q and sin q of what turns, q̇/q̇_max, and what the task shows of its error."""
         place = ((s.q - self._middle) / self._half)[:, self._placed]
         angle = s.q[:, self._turns]
         seen = (place, np.cos(angle), np.sin(angle), s.qd / self._fastest, self.task.observe(s.error))
         return np.concatenate(seen, -1).astype(np.float32)
 
     def now(self) -> Situation:
-        zero = np.zeros((len(self.x), self.robot.n))
+        zero = np.zeros((len(self.x), len(self._rates)))
         return self.situation(zero, zero)

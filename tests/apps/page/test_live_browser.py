@@ -13,6 +13,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.control.registry import CONTROLLERS
+from free_arm import free_arm
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pages are not looked at")
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("browser")]  # one at a time, and none waits for ever
@@ -142,6 +143,45 @@ def test_a_run_of_a_second_is_that_of_python(browser, pages, name):
         assert found["t"] == 1.0 and np.abs(np.array(found["q"]) - run.q[-1]).max() < 1e-9, law["name"]
         assert np.abs(np.array(found["qd"]) - run.qd[-1]).max() < 1e-9, law["name"]
         assert np.abs(np.array(found["tau"]) - run.tau[-1]).max() < 1e-9 * size, law["name"]
+    look.close()
+
+
+@pytest.mark.parametrize("base", ["floating", "planar"])
+def test_a_robot_on_a_free_base(browser, tmp_path, base):
+    """Simulated as in Python on the manifold; a motion of its drives is followed; a link restores its state; the
+    scene's poses are the robot's."""
+    robot = free_arm(base)
+    goal = [0.5, -0.4]
+    path = dl.write_page(robot, tmp_path / "page.html", motion=[goal]).path
+    look = Look(browser, path)
+    assert look.state["gravity"] == (0 if base == "floating" else 1)
+    q, v = robot.integrate(robot.home, np.linspace(-0.4, 0.5, robot.nv)), np.linspace(0.3, -0.2, robot.nv)
+    T = np.reshape(look.ask("(q) => dalembert.view.forward(q)", q.tolist()), (-1, 3, 4))
+    assert all(np.abs(T[k] - robot.fk(q, name)[:3]).max() < 1e-8 for k, name in enumerate(robot.bodies))
+    laws = look.ask("JSON.parse(document.getElementById('live-data').textContent).physics.laws")
+    assert {law["name"] for law in laws} == {"pd", "pd-gravity", "pid", "none"}
+    for law in laws:
+        settings = [8.0, 0.9] if law["settings"] else []
+        found = look.ask(
+            """([controller, settings, q, qd]) => {
+              dalembert.set({ controller, settings, q }); dalembert.set({ qd, stops: 0, running: false, gravity: 1 });
+              return dalembert.run(1.0, 1000).at(-1); }""",
+            [law["name"], settings, q.tolist(), v.tolist()],
+        )
+        words, controller = {}, None
+        if law["name"] != "none":
+            controller = CONTROLLERS[law["name"]].make(robot, 8.0, 0.9)
+            words["reference"] = q[-2:]
+        run = dl.simulate(robot, controller, q0=q, qd0=v, duration=1.0, **words)
+        assert np.abs(np.array(found["q"]) - run.q[-1]).max() < 1e-9, law["name"]
+        assert np.abs(np.array(found["qd"]) - run.qd[-1]).max() < 1e-9, law["name"]
+        assert len(found["tau"]) == 2
+    again = Look(browser, path, "#" + look.ask("dalembert.link()"))
+    assert np.abs(np.array(again.state["q"]) - look.state["q"]).max() < 1e-9
+    again.close()
+    look.ask("() => { dalembert.set({ controller: 'pd', gravity: 0, running: false }); dalembert.follow(); }")
+    look.until("dalembert.state.t > 2.5")
+    assert np.abs(np.array(look.state["q"])[-2:] - goal).max() < 0.05
     look.close()
 
 

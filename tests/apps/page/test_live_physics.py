@@ -9,9 +9,11 @@ import pytest
 import dalembert as dl
 from dalembert.apps.page.physics import gain_rules, make_physics
 from dalembert.apps.page.plant import PULL, SCALES, live_flow
+from dalembert.control.controller import torques
 from dalembert.control.registry import CONTROLLERS, offered
 from dalembert.describe.description import Description, Joint, Link
 from dalembert.errors import InputError, UnknownNameError
+from free_arm import free_arm
 from trees import random_tree
 
 
@@ -47,12 +49,13 @@ def test_friction_of_a_model_is_scaled():
     assert flow.rate(0.0, x, world(flow, friction_scale=1.0)) == pytest.approx(rough, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(6))
 def test_a_hand_pulls_as_its_force_does_at_that_point(seed):
-    """On random trees, mimic joints among them: Jᵀ F of a spring and a damper at a point of a body."""
-    robot = dl.Robot(random_tree(seed, 6, mimic=seed > 1))
-    rng, n = np.random.default_rng(seed), robot.n
-    q, qd = rng.uniform(-1, 1, (2, n))
+    """On random trees, mimic joints and free ones among them: Jᵀ F of a spring and a damper at a point of a body."""
+    robot = dl.Robot(random_tree(seed, 6, mimic=1 < seed < 4, several=seed > 3))
+    assert (robot.model.curved is not None) == (seed > 3)
+    rng, n = np.random.default_rng(seed), robot.nv
+    q, qd = robot.random_configuration(seed=rng), rng.uniform(-1, 1, n)
     body, at, to = int(rng.integers(len(robot.model.bodies))), rng.uniform(-0.2, 0.2, 3), rng.uniform(-1, 1, 3)
     flow, name = live_flow(robot), robot.model.bodies[body].name
     given = dict(zip(PULL, (300.0, 4.0, *at, *to), strict=True)) | {f"pull on {name}": 1.0}
@@ -62,6 +65,7 @@ def test_a_hand_pulls_as_its_force_does_at_that_point(seed):
     J_v = J[:3] - np.cross(np.eye(3), arm) @ J[3:]  # v + ω × r
     force = 300.0 * (to - T[:3, 3] - arm) - 4.0 * (J_v @ qd)
     moved = robot.mass_matrix(q) @ (np.array(pulled) - free)
+    assert live_flow(robot).inputs[: len(robot.model.drives)] == torques(robot)
     assert moved == pytest.approx(J_v.T @ force, rel=1e-6, abs=1e-6 * np.linalg.norm(force))
 
 
@@ -185,3 +189,37 @@ def test_scales_stand_where_the_script_puts_them():
     assert flow.inputs[1:] == (*SCALES, *PULL, "pull on link1")
     assert SCALES == ("payload_mass", "gravity_scale", "friction_scale", "stop_scale")
     assert PULL == ("pull_stiffness", "pull_damping", "at_x", "at_y", "at_z", "to_x", "to_y", "to_z")
+
+
+@pytest.mark.parametrize("base", ["floating", "planar"])
+def test_a_robot_on_a_free_base_moves_as_in_python(base):
+    """The page's loops, run here: the same steps on the manifold as `simulate`; a robot that nothing holds up begins
+    without gravity, and what no drive moves has no torque."""
+    robot = free_arm(base)
+    q0 = robot.integrate(robot.home, np.linspace(-0.3, 0.4, robot.nv))
+    physics = make_physics(robot, q0, ["pd", "none"])
+    assert physics.data["gravity"] == (0.0 if base == "floating" else 1.0) and physics.data["driven"] == [
+        robot.nq - 2,
+        robot.nq - 1,
+    ]
+    assert [k for k in range(robot.nq) if k not in physics.data["sliders"]] == [
+        at + k for at in robot.model.quaternions for k in range(4)
+    ]
+    assert set(physics.parts) == {"loop_pd", "loop_none", "integrate"}
+    law = dl.control.PD.for_bandwidth(robot, 10.0)
+    held = [0.0, 1.0, 0.0, 0.0, *[0.0] * (len(PULL) + len(robot.model.bodies))]
+    aim = [0.3, -0.2]
+    for name, controller in (("pd", law), ("none", None)):
+        gains = [] if controller is None else list(law.law().parameters.values())
+        loop, (entry,) = physics.parts[f"loop_{name}"], [x for x in physics.data["laws"] if x["name"] == name]
+        nodes = entry["nodes"]
+        row = [] if controller is None else [*[*aim, 0.0, 0.0] * len(nodes), *[5e-4, 1e-3][: len(nodes) - 1]]
+        assert not row or entry["rows"] == physics.data["driven"]
+        v0 = 0.2 * np.ones(robot.nv)
+        wanted = {} if controller is None else {"reference": aim}
+        run = dl.simulate(robot, controller, q0=q0, qd0=v0, duration=1.0, **wanted)
+        p = np.array([*held, *gains])
+        _, _, last, _, diverged = loop(np.concatenate((q0, v0)), np.array(row).reshape(1, -1), p, 1000, 1e-3)
+        assert diverged < 0 and np.abs(robot.difference(last[: robot.nq], run.q[-1])).max() < 1e-11
+    with pytest.raises(InputError, match="ComputedTorque|whose positions are no vector"):
+        make_physics(robot, q0, ["computed-torque"])

@@ -87,26 +87,30 @@ def by_the_table(data: dict, q: np.ndarray) -> list[np.ndarray]:
     for body in data["bodies"]:
         P = np.eye(4)
         P[:3] = np.reshape(body["placement"], (3, 4))
-        x = body["multiplier"] * q[body["coordinate"]] + body["offset"]
-        a, J = np.array(body["axis"]), np.eye(4)
-        if body["slides"]:
-            J[:3, 3] = x * a
-        else:
+        x, J = body["multiplier"] * q[body["position"] :] + body["offset"], np.eye(4)
+        m = len(body["slides"])
+        J[:3, 3] = np.reshape(body["slides"], (m, 3)).T @ x[:m]
+        if "quaternion" in body:
+            J[:3, :3] = dl.pose(quat=x[m : m + 4])[:3, :3]
+        elif "axis" in body:
+            a = np.array(body["axis"])
             K = np.array([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]])
-            J[:3, :3] += np.sin(x) * K + (1 - np.cos(x)) * K @ K
+            J[:3, :3] += np.sin(x[m]) * K + (1 - np.cos(x[m])) * K @ K
+            J[:3, 3] += x[m] * np.array(body["along"])
         out.append((np.eye(4) if body["parent"] < 0 else out[body["parent"]]) @ P @ J)
     return out
 
 
-@pytest.mark.parametrize("seed", [0, 2, 5])
-def test_the_joint_table_is_the_robot(seed):
-    robot = dl.Robot(random_tree(seed, 7, mimic=True))
+@pytest.mark.parametrize(("seed", "several"), [(0, False), (2, False), (5, False), (21, True), (33, True)])
+def test_the_joint_table_is_the_robot(seed, several):
+    robot = dl.Robot(random_tree(seed, 7, mimic=not several, several=several))
     data = scene_of(robot).data()
-    assert any(body["multiplier"] != 1 for body in data["bodies"])
+    assert several or any(body["multiplier"] != 1 for body in data["bodies"])
+    assert not several or {"quaternion"} <= {key for body in data["bodies"] for key in body}
     q = robot.random_configuration(seed=seed)
     T = by_the_table(data, q)
     mimic = [f["name"] for f in data["frames"] if f["body"] >= 0 and data["bodies"][f["body"]]["multiplier"] != 1]
-    for frame in [f for f in data["frames"] if f["name"] in (mimic[-1], robot.frames[-1])]:
+    for frame in [f for f in data["frames"] if f["name"] in (*mimic[-1:], robot.frames[-1])]:
         P = np.eye(4)
         P[:3] = np.reshape(frame["pose"], (3, 4))
         found = (T[frame["body"]] if frame["body"] >= 0 else np.eye(4)) @ P

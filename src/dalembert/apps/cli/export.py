@@ -59,7 +59,7 @@ def export(
         if lang == WASM:
             from dalembert.interchange import javascript
 
-            files |= javascript.javascript_package(arm, kernels or javascript.USUAL)
+            files |= javascript.javascript_package(arm, kernels or None)
         for name in () if lang == WASM else kernels or ("inverse_dynamics",):
             kernel = arm.kernel(name)
             function = identifier(f"{arm.name}_{name}")
@@ -124,7 +124,7 @@ def report(
     """
     from dalembert.apps.report import write_report
 
-    arm = output.load(robot, tip)
+    arm = output.load(robot, tip, several=True)
     with waiting("report", heavy=True) as say:
         found = write_report(
             arm, file, sections=_split(sections), seconds=seconds, quick=quick, progress=lambda title, word: say(title)
@@ -170,7 +170,7 @@ def page(
     """
     from dalembert.apps.page import write_page
 
-    arm = output.load(robot, tip)
+    arm = output.load(robot, tip, several=True)
     postures = [output.positions("motion", text, arm, within=True) or [] for text in motion]
     with waiting("page", heavy=True):
         found = write_page(
@@ -216,7 +216,7 @@ def studio(
     from dalembert.apps.studio import open as open_studio, server
 
     server.viser()  # refused before anything is loaded
-    arm = output.load(robot, tip, package_dir)
+    arm = output.load(robot, tip, package_dir, several=True)
 
     page = open_studio(
         arm,

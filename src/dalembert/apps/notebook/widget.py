@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from dalembert.apps.page.scene import scene_of
-from dalembert.arguments import array
+from dalembert.draw.scene import read_posture
 from dalembert.errors import MissingExtraError
-from dalembert.kernels import need_vector
 from dalembert.robot import Robot, need_robot
 
 if TYPE_CHECKING:
@@ -41,9 +40,8 @@ LOOK = """
 def view(robot: Robot, q: ArrayLike | None = None) -> AnyWidget:
     """The robot in three dimensions, in Jupyter, Colab, VS Code and marimo (extra `notebook`): drag to turn, sliders
     move the joints. Its `q` follows the sliders, and moves the robot when it is set; q [rad, m] is where it starts."""
-    need_vector(need_robot(robot, "a view").model)
-    scene = scene_of(robot)
-    start = scene.start if q is None else array("q", q, (robot.n,))
+    scene = scene_of(need_robot(robot, "a view"))
+    start = scene.start if q is None else read_posture(robot, q)
     return _widget()(scene=scene.data(), q=[float(x) for x in start])
 
 

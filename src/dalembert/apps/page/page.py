@@ -25,7 +25,7 @@ from dalembert.arguments import array, switch
 from dalembert.compile.wasm import assemble_wasm
 from dalembert.constrained.system import Constrained
 from dalembert.draw import html
-from dalembert.draw.scene import corners_of
+from dalembert.draw.scene import corners_of, read_posture
 from dalembert.errors import InputError, choose
 from dalembert.files import place_of, whole
 from dalembert.names import file_name
@@ -42,6 +42,7 @@ HINT = (
     "Drag the orange ball to move the tip, pull at a link while it runs, turn the view beside it; two fingers or the "
     "wheel zoom."
 )
+PULLED = "Pull at a link while it runs, turn the view beside it; two fingers or the wheel zoom."
 
 
 @dataclass(frozen=True)
@@ -78,16 +79,16 @@ def write_page(
 ) -> LivePage:
     """Write the live page of a robot: one HTML file that works from disk, offline, on a phone.
 
-    `path`: where; "<robot>.html" if not given. `q` (n,): where it begins, or if loops are open there the nearest
+    `path`: where; "<robot>.html" if not given. `q` (nq,): where it begins, or if loops are open there the nearest
     posture that shuts them; one that shows it well if not given.
     `controllers`: names of the registry, and "none" for no torques; all that the robot can have if not given. The
     first is chosen at the beginning. `panels`: those of `PANELS` that are shown beside the view. `embed`: a smaller
     layout for a frame inside another page, with the panels "controller" and "plots" if nothing else is said. `run`:
     whether it runs at once, unless its reader wants less motion. `motion`: one that controllers can follow, a
-    Reference of the joints, or postures (k, n) that are passed by least jerk, two seconds each. `log`: a recorded
-    motion to play back."""
+    Reference of the driven joints, or postures of them (k, n) that are passed by least jerk, two seconds each. `log`: a
+    recorded motion to play back. A robot that nothing holds up begins without gravity; a slider turns it on."""
     arm = with_tip(need_robot(robot, "a page"))
-    if not arm.n:
+    if not arm.nv:
         raise InputError(f"{arm.name!r} has no joints: nothing of it moves, and a page would have nothing to do")
     place = Path(f"{file_name(arm.name)}.html" if path is None else path)
     folder = place_of(place).parent
@@ -98,7 +99,7 @@ def write_page(
     scene = scene_of(arm)
     live = live_data(scene, q, controllers, motion, None if log is None else _read_recording(log, arm))
     data = {**live.data, "panels": shown, "embed": small, "run": switch("run", run), "link": True}
-    parts = live_parts(scene, "" if small else HINT)
+    parts = live_parts(scene, "" if small else hint_of(arm))
     under = html.tag(
         "p",
         summary(arm),
@@ -140,7 +141,7 @@ def live_data(
     """The robot of a scene, traced and assembled; arguments as those of `write_page`, a log as `record` makes it.
     `most`: operations of all controllers together, where nobody said which."""
     robot = scene.robot
-    start = scene.start if q is None else array("q", q, (robot.n,), meaning="one per joint")
+    start = scene.start if q is None else read_posture(robot, q)
     if q is not None and robot.loops:
         start = Constrained(robot).close(start).q
     if isinstance(controllers, str) or (controllers is not None and not controllers):
@@ -171,6 +172,11 @@ def _swept(scene: Scene, start: np.ndarray) -> dict[str, object]:
     return {"center": middle.tolist(), "zoom": scene.ball[1] / (1.06 * reach), "floor": floor}
 
 
+def hint_of(robot: Robot) -> str:
+    """What a hand can do in the view."""
+    return HINT if robot.model.curved is None else PULLED
+
+
 def live_parts(scene: Scene, hint: str = "") -> tuple[Markup, ...]:
     """The places that the script fills, the view with a still picture in it for who has none."""
     name = scene.robot.name
@@ -197,8 +203,9 @@ def _read_panels(panels: Iterable[str] | None, embed: bool) -> list[str]:
 def _read_motion(motion: Reference | ArrayLike | None, robot: Robot, start: np.ndarray) -> Reference | None:
     if motion is None or isinstance(motion, Reference):
         return motion
-    postures = array("motion", motion, (..., robot.n), meaning="postures, one number per joint").reshape(-1, robot.n)
-    points = [start, *postures]
+    m = len(robot.model.drives)
+    postures = array("motion", motion, (..., m), meaning="postures, one number per driven joint").reshape(-1, m)
+    points = [start[[c.position for c in robot.model.drives]], *postures]
     return sequence(*(minimum_jerk(a, b, SECONDS) for a, b in pairwise(points)))
 
 

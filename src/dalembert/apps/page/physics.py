@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dalembert.algorithms import joints, kinematics, linear
 from dalembert.apps.page.plant import PULL, SCALES, live_flow
 from dalembert.apps.studio.load import drives
-from dalembert.apps.studio.run import NONE, choices, no_law, sentence
+from dalembert.apps.studio.run import NONE, choices, falls, no_law, sentence
 from dalembert.compile import Kernel, compile_function
 from dalembert.compile.rollout import Rollout
 from dalembert.compile.search import Search, compile_search
@@ -37,6 +37,7 @@ from dalembert.simulation.feed import wire
 from dalembert.simulation.fixed_step import compile_loop
 from dalembert.simulation.loop import close_loop
 from dalembert.simulation.steps import METHODS
+from dalembert.units import position_units
 
 Array = NDArray[np.float64]
 METHOD, STEP = "rk4", 1e-3  # [s]
@@ -70,17 +71,18 @@ def make_physics(
     `controllers`: names of the registry and "none", all that it can have if not given; the first is the one that a
     page begins with."""
     parts: dict[str, Kernel | Rollout | Search] = {}
-    laws, why = [], "" if robot.n else f"{robot.name!r} has no joints"
+    laws, why = [], "" if robot.nv else f"{robot.name!r} has no joints"
     try:
-        laws = _loops(robot, start, controllers, parts, most) if robot.n else []
+        laws = _loops(robot, start, controllers, parts, most) if robot.nv else []
     except DalembertError as error:  # it can be posed all the same, unless it was asked for
         if controllers is not None:
             raise
         why = str(error)
     tip = None if robot.tip is None else robot.model.frame(robot.tip)
-    system = Constrained(robot) if robot.loops else None
-    sliders = drives(robot, system, start)
-    if system is not None:
+    system, model = Constrained(robot) if robot.loops else None, robot.model
+    if model.curved is not None:  # what is dragged is posed in positions that are a vector
+        parts["integrate"] = _step(model)
+    elif system is not None:
         place = tip if tip is not None else Frame("", -1, robot.model.frames[0].pose)
         parts["reach"] = compile_search(
             partial(_closed_step, system.bound, place, numeric.reach(robot)), robot.n, 4 + 2 * robot.n, "reach"
@@ -92,13 +94,17 @@ def make_physics(
         parts["ellipsoid"] = compile_function(ellipsoid, [(robot.n,)], [(12,), ()], "ellipsoid", arguments=("q",))
     if motion is not None:
         parts["motion"] = _trace_motion(robot, motion)
+    names = drives(robot, system, start) if model.curved is None or system is None else ()
+    units, owners = position_units(model), [c.name for c in model.coordinates for _ in range(c.joint.nq)]
     data = {
         "dt": STEP,
         "method": METHOD,
         "laws": laws,
         "why": why,
         "held": len(SCALES) + len(PULL) + len(robot.model.bodies),
-        "sliders": [robot.joint_names.index(name) for name in sliders],
+        "driven": [c.position for c in model.drives],
+        "gravity": 0.0 if falls(robot) else 1.0,
+        "sliders": [k for k, name in enumerate(owners) if name in names and units[k]],
         "reach": {"limits": DRAGGED if system is None else SHUT_AND_STILL, "steps": DRAG},
         "motion": None if motion is None else float(motion.duration),
         "rough": any(body.friction or body.stiffness for body in robot.model.bodies),
@@ -122,7 +128,7 @@ def _loops(
         if made is None:
             continue
         law = no_law(robot) if entry is None or isinstance(made, bool) else made.law()
-        loop = close_loop(flow, law)
+        loop = close_loop(flow, law) if law.outputs else flow
         wiring = wire(loop, METHODS[METHOD].nodes, (), law.follows, flagged=False)
         rollout = compile_loop(loop, METHOD, wiring)
         size = sum(program.operations for program in {program for program, _, _ in rollout.calls})
@@ -157,7 +163,7 @@ def _make(entry: Entry, robot: Robot, start: Array, omega: float = 1.0, zeta: fl
 
 
 def _describe(entry: Entry | None, made: Controller | bool, law: Law, robot: Robot, start: Array) -> dict[str, Any]:
-    follows, rows = "joints", list(range(robot.n))
+    follows, rows = "joints", [c.position for c in robot.model.drives]
     if isinstance(made, TaskController):
         follows, rows = "tip", ["xyz".index(name) for name in made.task.names]
     rules = [] if entry is None else gain_rules(entry, robot, start, law)
@@ -273,10 +279,17 @@ def _determinant(A: Sequence[Sequence[Scalar]]) -> Scalar:
     return total
 
 
+def _step(model: Model) -> Kernel:
+    return compile_function(
+        partial(joints.integrate, model), [(model.nq,), (model.nv,)], [(model.nq,)], "integrate", arguments=("q", "d")
+    )
+
+
 def _trace_motion(robot: Robot, motion: Reference) -> Kernel:
-    if motion.m != robot.n or not 0 < motion.duration < np.inf:
+    m = len(robot.model.drives)
+    if motion.m != m or not 0 < motion.duration < np.inf:
         raise InputError(
-            f"a page plays a motion of {robot.n} joints that ends; this one has {motion.m} coordinates and "
+            f"a page plays a motion of {m} joints that ends; this one has {motion.m} coordinates and "
             f"lasts {motion.duration:g} s"
         )
     if motion.trace(0.0) is None:
@@ -290,4 +303,4 @@ def _trace_motion(robot: Robot, motion: Reference) -> Kernel:
         assert traced is not None
         return [x for part in traced for x in part]
 
-    return compile_function(rows, [(1,)], [(3 * robot.n,)], "motion", arguments=("t",))
+    return compile_function(rows, [(1,)], [(3 * m,)], "motion", arguments=("t",))

@@ -20,7 +20,7 @@ from dalembert.algorithms import energy, friction, joints, kinematics
 from dalembert.constrained.system import Constrained
 from dalembert.flow import Flow, Scalar, Scalars
 from dalembert.flows.books import ENERGIES, joints_of
-from dalembert.flows.robot import load_models
+from dalembert.flows.robot import load_models, on_manifold
 from dalembert.model import Model
 from dalembert.model.lean import lean as regroup
 from dalembert.robot import Robot
@@ -33,65 +33,62 @@ PULL = ("pull_stiffness", "pull_damping", "at_x", "at_y", "at_z", "to_x", "to_y"
 
 
 def live_flow(robot: Robot) -> Flow:
-    """The robot as a flow whose inputs are its torques, then SCALES, PULL and for each body whether it is pulled at
-    (1 or 0). The load hangs at the tip. Friction is the model's own, times its scale; of a model without any a
-    viscous one that slows the joints with that rate [1/s], each with its inertia at home. A closed chain is held
-    together."""
-    n, tree = robot.n, robot.tree() if robot.loops else robot
+    """The robot as a flow whose inputs are the torques of its drives, then SCALES, PULL and for each body whether it is
+    pulled at (1 or 0). The load hangs at the tip. Friction is the model's own, times its scale; of a model without any
+    a viscous one that slows the driven joints with that rate [1/s], each with its inertia at home. A closed chain is
+    held together."""
+    nq, drives, tree = robot.nq, robot.model.drives, robot.tree() if robot.loops else robot
+    m, places = len(drives), [c.first for c in drives]
     kernels.need_mass(robot.model)
     carries = robot.tip is not None and robot.model.frame(robot.tip).body >= 0
     lean, full, _ = load_models(robot, robot.tip, (0.0, 0.0, 0.0) if carries else False)
     rough = any(body.friction or body.stiffness for body in robot.model.bodies)
-    inertia = np.diagonal(tree.mass_matrix(robot.home)).tolist()
-    limits = list(zip(robot.limits.lower.tolist(), robot.limits.upper.tolist(), strict=True))
+    inertia = np.diagonal(tree.mass_matrix(robot.home))[places].tolist()
     system = Constrained(robot) if robot.loops else None
     options = kernels.TABLE.read_options("forward_dynamics", {"method": kernels.cheaper_method(regroup(robot.model))})
     trace = kernels.ROWS["forward_dynamics"].trace
 
     def laden(models: Callable[[Scalars], Model], u: Scalars) -> Model:
-        model = models(u[n : n + 1])
-        return replace(model, gravity=tuple(u[n + 1] * g for g in model.gravity))
+        model = models(u[m : m + 1])
+        return replace(model, gravity=tuple(u[m + 1] * g for g in model.gravity))
 
     def torques(x: Scalars, u: Scalars) -> list[Scalar]:
         """What moves the robot beside its weight."""
-        q, qd = x[:n], x[n:]
-        lost = (
-            friction.friction_torque(robot.model, q, qd) if rough else [J * v for J, v in zip(inertia, qd, strict=True)]
-        )
-        pulled = pull_torque(robot.model, q, qd, u[n + len(SCALES) :])
-        stops = [_stop(a, v, *ends, J) for a, v, ends, J in zip(q, qd, limits, inertia, strict=True)]
-        return [a - u[n + 2] * f + u[n + 3] * e + h for a, f, e, h in zip(u[:n], lost, stops, pulled, strict=True)]
+        q, qd = x[:nq], x[nq:]
+        tau = pull_torque(robot.model, q, qd, u[m + len(SCALES) :])
+        if rough:
+            tau = [a - u[m + 2] * f for a, f in zip(tau, friction.friction_torque(robot.model, q, qd), strict=True)]
+        for c, J, own in zip(drives, inertia, u[:m], strict=True):
+            k, v = c.first, qd[c.first]
+            lost = 0.0 if rough else u[m + 2] * (J * v)
+            tau[k] = own - lost + u[m + 3] * _stop(q[c.position], v, c.lower, c.upper, J) + tau[k]
+        return tau
 
     def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
-        given = {"q": x[:n], "qd": x[n:], "tau": torques(x, u)}
+        given = {"q": x[:nq], "qd": x[nq:], "tau": torques(x, u)}
         if system is None:
-            return [*x[n:], *trace(laden(lean, u), given, options)]
+            return [*x[nq:], *trace(laden(lean, u), given, options)]
         return [
-            *x[n:],
+            *x[nq:],
             *replace(system.bound, model=laden(full, u)).accelerations(given, {**options, "wrenches": ()})[0].qdd,
         ]
 
     def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         model = laden(full, u)
-        return [energy.kinetic_energy(model, x[:n], x[n:]), energy.potential_energy(model, x[:n])]
+        return [energy.kinetic_energy(model, x[:nq], x[nq:]), energy.potential_energy(model, x[:nq])]
 
-    names = robot.joint_names
     return Flow(
         robot.name,
-        (*names, *(f"{name}_rate" for name in names)),
-        (
-            *(f"{name}_torque" for name in names),
-            *SCALES,
-            *PULL,
-            *(f"pull on {body.name}" for body in robot.model.bodies),
-        ),
+        robot.states,
+        (*(robot.inputs[k] for k in places), *SCALES, *PULL, *(f"pull on {body.name}" for body in robot.model.bodies)),
         rate,
-        positions=n,
+        positions=nq,
         settle=None if system is None else system.flow().settle,
         outputs=ENERGIES,
         observe=observe,
-        drives=n,
+        drives=m,
         joints=joints_of(robot),
+        **on_manifold(robot),
     )
 
 
@@ -109,8 +106,9 @@ def pull_torque(model: Model, q: Scalars, qd: Scalars, u: Scalars) -> list[Scala
         if parent >= 0:
             carried[parent] = carried[parent] + carried[k]
     moves = [
-        scale(s, joints.twists_at(b, T[k], point)[0].v)
+        scale(s, twist.v)
         for k, (b, s) in enumerate(zip(model.bodies, carried, strict=True))
+        for twist in joints.twists_at(b, T[k], point)
     ]
     velocity: Vector = (0.0, 0.0, 0.0)
     for move, v in zip(moves, joints.rates(model, qd), strict=True):

@@ -26,11 +26,14 @@ from dalembert.draw.scene import (
     shapes_of,
     up_of,
 )
+from dalembert.joints import Joint
 from dalembert.robot import Robot
+from dalembert.units import position_units
 
 Array = NDArray[np.float64]
 TRIANGLES = 16_000  # of the whole robot
 PARALLEL = 1e-6
+MOVES = ("sliding", "turning")  # what a joint of one coordinate does
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +99,9 @@ class Scene:
             {
                 "name": b.name,
                 "parent": b.parent,
-                "slides": not b.joint.turns,
-                "travel": b.joint.travel,
-                "axis": _round(b.joint.axis),
+                **_motion(b.joint),
                 "placement": _round(matrix_of(b.placement)[:3].ravel()),
-                "coordinate": b.coordinate,
+                "position": b.position,
                 "multiplier": b.multiplier,
                 "offset": b.offset,
                 "com": _round([float(x) for x in b.inertia.com()]) if b.inertia.m else None,
@@ -108,15 +109,18 @@ class Scene:
             }
             for b in model.bodies
         ]
-        limits = drawn_limits(robot)
+        rates = [c.first if c.joint.direct else None for c in model.coordinates for _ in range(c.joint.nq)]
+        own = zip(model.names("position"), position_units(model), drawn_limits(robot), rates, strict=True)
         coordinates = [
-            {"name": c.name, "slides": not c.joint.turns, "lower": low, "upper": high, "home": home}
-            for c, (low, high), home in zip(model.coordinates, limits, robot.home.tolist(), strict=True)
+            {"name": name, "unit": unit, "lower": low, "upper": high, "rate": rate}
+            for name, unit, (low, high), rate in own
         ]
         frames = [{"name": f.name, "body": f.body, "pose": _round(matrix_of(f.pose)[:3].ravel())} for f in model.frames]
         return {
             "bodies": bodies,
             "coordinates": coordinates,
+            "rates": model.nv,
+            "quaternions": model.quaternions,
             "frames": frames,
             "tip": robot.tip,
             "loops": len(robot.loops),
@@ -133,10 +137,9 @@ class Scene:
 
 def summary(robot: Robot) -> str:
     """One line about a robot."""
-    turning = sum(c.joint.turns for c in robot.model.coordinates)
-    sliding = robot.n - turning
-    each = [f"{count} {word}" for count, word in ((turning, "turning"), (sliding, "sliding")) if count]
-    words = [f"{robot.n} joint{'' if robot.n == 1 else 's'}" + (f" ({' and '.join(each)})" if each else "")]
+    kinds = [c.joint.kind if c.joint.nv > 1 else MOVES[c.joint.turns] for c in robot.model.coordinates]
+    each = [f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys((*reversed(MOVES), *kinds)) if kind in kinds]
+    words = [f"{len(kinds)} joint{'' if len(kinds) == 1 else 's'}" + (f" ({' and '.join(each)})" if each else "")]
     if robot.loops:
         words.append(f"{len(robot.loops)} closed loop{'' if len(robot.loops) == 1 else 's'}")
     words.append(f"{len(robot.bodies)} moving bod{'y' if len(robot.bodies) == 1 else 'ies'}")
@@ -167,11 +170,22 @@ def frame_pose(robot: Robot, q: Array, frame: str | None) -> Array:
 def planar_axis(robot: Robot) -> Array | None:
     """The direction across the plane that all joints move in; None if there is no such plane."""
     turning, sliding = joint_axes(robot)
-    if not turning:
+    if not turning or robot.model.curved:
         return None
     first = turning[0]
     along = all(np.linalg.norm(np.cross(first, a)) <= PARALLEL for a in turning)
     return first if along and all(abs(first @ a) <= PARALLEL for a in sliding) else None
+
+
+def _motion(joint: Joint) -> dict[str, object]:
+    """A joint as a script moves it, by its columns of motion: first positions along the directions `slides`, then a
+    quaternion, or an angle about an `axis` that carries the body `along` [m/rad]; no more where it does not turn."""
+    columns = list(zip(joint.units, joint.subspace(()), strict=True))
+    found: dict[str, object] = {"slides": [_round(S.v) for unit, S in columns if unit == "m"]}
+    if joint.quaternion is not None:
+        return {**found, "quaternion": True}
+    turns = [S for unit, S in columns if unit == "rad"]
+    return {**found, "axis": _round(turns[0].w), "along": _round(turns[0].v)} if turns else found
 
 
 def _round(values: Iterable[float]) -> list[float]:

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 
-from dalembert.apps.page.page import HINT, live_parts
+from dalembert.apps.page.page import hint_of, live_parts
 from dalembert.apps.report.context import Context, Made
 from dalembert.draw import html
 from dalembert.robot import Robot
+from dalembert.units import position_units
 
 MANY = 24  # rows of a table that stands open
 
@@ -39,6 +40,10 @@ def card(context: Context) -> Made:
         ("home", _positions(robot, robot.home)),
         ("mass that moves", f"{html.number(robot.mass)} kg"),
     ]
+    if robot.model.curved is not None:
+        numbers = f"{robot.nq} positions, {robot.nv} velocities, of which drives act along {sum(robot.model.driven)}"
+        facts.append(("coordinates", numbers))
+        facts.append(("center of mass at home", f"{html.vector(robot.center_of_mass(robot.home))} m"))
     if robot.loops:
         facts.append(("closed by", ", ".join(robot.loops)))
     parts.append(html.table(("", ""), facts))
@@ -48,7 +53,7 @@ def card(context: Context) -> Made:
 
 def _scene(context: Context) -> Markup:
     shown = "as it is at home" if np.array_equal(context.start, context.robot.home) else "bent, off its stretched home"
-    live = html.tag("div", *live_parts(context.scene, HINT), id="live", class_="embed")
+    live = html.tag("div", *live_parts(context.scene, hint_of(context.robot)), id="live", class_="embed")
     return html.joined([live, html.paragraph(f"{context.robot.name}, {shown}.", class_="aside")])
 
 
@@ -58,8 +63,8 @@ def _few(names: list[str]) -> str:
 
 def _positions(robot: Robot, q: np.ndarray) -> str:
     shown = []
-    for c, x in zip(robot.model.coordinates, q.tolist(), strict=True):
-        shown.append(f"{html.number(math.degrees(x), 4)}°" if c.joint.turns else f"{html.number(x)} m")
+    for unit, x in zip(position_units(robot.model), q.tolist(), strict=True):
+        shown.append(f"{html.number(math.degrees(x), 4)}°" if unit == "rad" else f"{html.number(x)} {unit}".rstrip())
     return ", ".join(shown) or "–"
 
 

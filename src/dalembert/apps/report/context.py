@@ -81,14 +81,24 @@ class Context:
             )
         try:
             return self.robot.equations()
-        except InputError:
+        except InputError as error:
+            if model.curved is not None:
+                raise NotHereError(f"There is no closed form of them here: {error}.") from None
             return self.robot.equations(angles="numbers")
 
-    def need(self, *, tree: bool = False, joints: bool = True, tip: bool = False, mass: bool = False) -> None:
+    def need(
+        self, *, tree: bool = False, joints: bool = True, tip: bool = False, mass: bool = False, vector: bool = False
+    ) -> None:
         """Leave the section, in words, where the robot has not what it needs."""
         robot = self.robot
-        if joints and not robot.n:
+        if joints and not robot.nv:
             raise NotHereError("This robot has no joints: nothing moves.")
+        if vector and robot.model.curved is not None:
+            joint = robot.model.curved
+            raise NotHereError(
+                f"This is asked of robots whose positions are a vector, and {joint.name!r} is {joint.joint.kind}: a "
+                "robot with that joint held would have it."
+            )
         if tree and robot.loops:
             raise NotHereError(
                 "This robot has closed loops, and its joints do not move freely: what this section asks of an open "

@@ -26,7 +26,7 @@ def frames(context: Context) -> Made:
     parts = [
         html.figure(
             skeleton(context.scene, context.start),
-            "Joints as drums (or blocks that slide) along their axes, links as bars, base and tip with their axes "
+            "Joints as drums (or blocks that slide, or balls) along their axes, links as bars, base and tip with their axes "
             "(x red, y green, z blue). Joints that are seen in one place share their words.",
         )
     ]
@@ -38,7 +38,7 @@ def frames(context: Context) -> Made:
 def _dh(robot: Robot) -> list[Markup]:
     """The table in both conventions, each with its own check; or why there is none."""
     out = [html.heading("Denavit–Hartenberg table")]
-    if not robot.n:
+    if not robot.nv:
         return []
     for convention, order in (("standard", STANDARD), ("modified", MODIFIED)):
         try:

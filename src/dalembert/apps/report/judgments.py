@@ -41,7 +41,7 @@ ROW = ("quantity", "one way", "other way", "difference", "allowed", "")
 
 
 def bounds(context: Context) -> Made:
-    context.need(mass=True)
+    context.need(mass=True, vector=True)
     seconds = max(LEAST, min(context.seconds, QUICK) if context.quick else context.seconds)
     found = context.robot.bounds(quantities(context.quick), gap=GAP, seconds=seconds)
     words = [b.verdict(GAP) for b in found]
@@ -109,7 +109,7 @@ def source_of(robot: Robot) -> Robot | str:
 
 # ------------------------------------------------------------------------------------------------------- properties
 def properties(context: Context) -> Made:
-    context.need(tree=True, mass=True)
+    context.need(tree=True, mass=True, vector=True)
     symbols = None if _terms(context) <= (QUICK_TERMS if context.quick else TERMS) else False
     return judge_properties(
         context.robot, QUICK_STATES if context.quick or context.robot.n > LARGE else STATES, symbols

@@ -66,7 +66,8 @@ def skeleton(scene: Scene, q: Array) -> str:
     for k, body in enumerate(model.bodies):
         center, axis = flat(origins[k]), along(poses[k][:3, :3] @ np.array([float(x) for x in body.joint.axis]))
         drums.append((center, axis))
-        parts.append(_joint(center, axis, not body.joint.turns, color(k)))
+        several = body.joint.nv > 1
+        parts.append(_ball(center, color(k)) if several else _joint(center, axis, not body.joint.turns, color(k)))
         taken.append(_around(center, DRUM))
     triads = [(np.zeros(3), np.eye(3), "0"), *((T[:3, 3], T[:3, :3], "") for _, T in tips)]
     letters: list[_Box] = []
@@ -76,7 +77,8 @@ def skeleton(scene: Scene, q: Array) -> str:
         parts += _triad(flat(p), axes, index, alone, letters)
         taken += [_around(flat(p) + part * 34 * a, 6.0) for a in axes for part in (0.4, 0.7, 1.0)]
     taken += letters
-    parts += _numbers(drums, [model.coordinates[b.coordinate].name for b in model.bodies], taken)
+    names_of = {c.first: c.name for c in model.coordinates}
+    parts += _numbers(drums, [names_of[b.coordinate] for b in model.bodies], taken)
     return picture(WIDTH, HEIGHT, f"Kinematic scheme of {robot.name}", parts)
 
 
@@ -84,6 +86,11 @@ def _bar(a: Array, b: Array, tone: str) -> str:
     ends = f"M{short(a[0])} {short(a[1])}L{short(b[0])} {short(b[1])}"
     look = 'fill="none" stroke-width="5" stroke-linecap="round" opacity="0.55"'
     return f'<path d="{ends}" {look} style="stroke:{tone}"/>'
+
+
+def _ball(c: Array, tone: str) -> str:
+    """A joint of several coordinates."""
+    return f'<circle cx="{short(c[0])}" cy="{short(c[1])}" r="11" stroke-width="2" style="stroke:{tone};fill:{PAPER}"/>'
 
 
 def _joint(c: Array, axis: Array, slides: bool, tone: str) -> str:

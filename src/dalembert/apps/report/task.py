@@ -9,6 +9,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from dalembert.apps.report.context import Context, Made, NotHereError
+from dalembert.apps.report.free import free_motion
 from dalembert.control.comparison import Comparison, compare
 from dalembert.control.controller import Controller
 from dalembert.control.registry import CONTROLLERS
@@ -32,6 +33,8 @@ KINDS = {"settled": "good", "bounded": "doubt", "drifting": "bad", "diverged": "
 def task(context: Context) -> Made:
     context.need(tree=True, tip=True, mass=True)
     robot = context.robot
+    if robot.model.curved is not None:
+        return free_motion(context)
     if robot.n > MOST_JOINTS:
         raise NotHereError(
             f"{robot.n} joints: the closed loops would take long to compile; dalembert.control.compare runs them."

@@ -39,7 +39,7 @@ FLAT = 1e-6
 
 
 def workspace(context: Context) -> Made:
-    context.need(tree=True, tip=True)
+    context.need(tree=True, tip=True, vector=True)
     robot = context.robot
     found = robot.workspace(QUICK_SAMPLES if context.quick else SAMPLES)
     measure = robot.velocity_ellipsoid(context.start)
@@ -143,7 +143,7 @@ def _ellipsoids(context: Context) -> Markup:
 
 
 def singular(context: Context) -> Made:
-    context.need(tree=True, tip=True)
+    context.need(tree=True, tip=True, vector=True)
     robot = context.robot
     parts = [*_determinant(context), *_map(context)]
     found = singular_set(robot, QUICK_STARTS if context.quick else STARTS)

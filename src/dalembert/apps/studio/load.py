@@ -18,6 +18,7 @@ from dalembert.apps.studio.panel import Panel, real
 from dalembert.apps.studio.scene import quaternion
 from dalembert.arguments import number, three
 from dalembert.constrained.system import Constrained
+from dalembert.control.controller import driven_joints
 from dalembert.errors import DalembertError
 from dalembert.kernels import need_tree
 from dalembert.kinematics.jacobian import moving_part
@@ -71,8 +72,9 @@ def holding(
     names = drives(robot, system, q)
     if not names:
         return (), np.zeros(0)
-    if system is None:
-        return names, holding_torque(robot, q, payload.mass, payload.com, frame)
+    if system is None:  # what no drive holds is taken as held by something else
+        tau = holding_torque(robot, q, payload.mass, payload.com, frame)
+        return driven_joints(robot), tau[robot.driven]
     still = np.zeros(robot.n)
     f = -payload.mass * robot.gravity
     arm = np.asarray(robot.fk(q, frame))[:3, :3] @ np.array(payload.com)

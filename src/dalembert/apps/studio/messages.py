@@ -57,8 +57,10 @@ def singularity(robot: Robot, q: Array, frame: str, system: Constrained | None) 
     """(kind, sentence): whether the arm loses a direction here, and which."""
     if system is not None:
         return _of_chain(system, q)
-    if robot.n == 0 or robot.model.frame(frame).body < 0:
+    if robot.nv == 0 or robot.model.frame(frame).body < 0:
         return "plain", f"{frame} does not move"
+    if (free := robot.model.curved) is not None:
+        return "plain", f"{free.name} is {free.joint.kind}: {robot.nq} positions, {robot.nv} velocities"
     found = robot.singularities(q, frame)
     if bool(found.singular):
         kinds = f" ({', '.join(found.kinds)})" if found.kinds else ""
@@ -90,7 +92,7 @@ def at_limits(robot: Robot, q: Array) -> list[str]:
     limits = robot.limits
     span = np.where(np.isfinite(limits.upper - limits.lower), limits.upper - limits.lower, 1.0)
     said = []
-    for k, name in enumerate(robot.joint_names):
+    for k, name in enumerate(robot.model.names("position")):
         for end, off in (("lower", q[k] - limits.lower[k]), ("upper", limits.upper[k] - q[k])):
             if off < 1e-3 * span[k]:
                 said.append(f"{name} {'stands at' if off > -1e-6 else 'is beyond'} its {end} limit")
@@ -102,9 +104,8 @@ def torques(robot: Robot, names: Sequence[str], tau: Array) -> tuple[str, bool]:
     """(table, whether some drive is too weak) of torques at these joints, and their limits."""
     rows, kinds = [], []
     for name, x in zip(names, tau, strict=True):
-        k = robot.joint_names.index(name)
-        most = float(robot.limits.effort[k])
-        unit = robot.model.coordinates[k].joint.effort_unit
+        c = robot.model.coordinates[robot.joint_names.index(name)]
+        most, unit = float(robot.limits.effort[c.first]), c.joint.effort_unit
         share = abs(x) / most if np.isfinite(most) and most > 0 else np.nan
         kinds.append("bad" if share > 1 else "near" if share > 0.8 else "plain")
         full = "" if np.isnan(share) else f"{100 * share:.0f} %"

@@ -12,14 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.apps.studio import messages
 from dalembert.apps.studio.panel import Panel, real
 from dalembert.apps.studio.scene import quaternion, rotation_of
-from dalembert.arguments import array
 from dalembert.caching import cached_property
 from dalembert.constrained.closure import newton
 from dalembert.constrained.system import Constrained
 from dalembert.describe.description import Inertial, Joint, Link, Loop
+from dalembert.draw.scene import read_posture
 from dalembert.kinematics.jacobian import moving_part, natural
 from dalembert.kinematics.tasks import ROTATION
 from dalembert.robot import Robot
+from dalembert.units import position_units
 
 if TYPE_CHECKING:
     from viser import GuiSliderHandle, TransformControlsEvent, TransformControlsHandle
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from dalembert.apps.studio.studio import Studio
 
 Array = NDArray[np.float64]
+HALF = {"rad": np.pi, "m": 1.0}  # of a slider without limits
 STRIDE = 0.1  # a closed chain is moved in steps of this length [rad, m], so that it stays on its branch
 POINT = "studio point"
 TOLD = 3  # contacts
@@ -41,7 +43,7 @@ class Posture:
         tips = robot.model.tips or robot.frames
         self.frame: str = robot.tip or tips[0]
         self._tied: dict[str, Constrained] = {}
-        self.q = self.beginning() if q is None else array("q", q, (robot.n,))
+        self.q = self.beginning() if q is None else read_posture(robot, q)
         if self.system is not None:
             self.q = self.system.close(self.q).q
 
@@ -52,9 +54,9 @@ class Posture:
 
     @cached_property
     def span(self) -> tuple[Array, Array]:
-        """Lower and upper end of each joint's slider: its limits, or a turn (a meter) to either side of home."""
+        """Lower and upper end of each position's slider: its limits, or a turn (a meter) to either side of home."""
         limits, home = self.robot.limits, self.robot.home
-        free = np.array([c.joint.half_range for c in self.robot.model.coordinates])
+        free = np.array([HALF.get(unit, 1.0) for unit in position_units(self.robot.model)])
         lower = np.where(np.isfinite(limits.lower), limits.lower, np.minimum(home, limits.upper) - free)
         upper = np.where(np.isfinite(limits.upper), limits.upper, np.maximum(home, lower) + free)
         return lower, upper
@@ -62,7 +64,7 @@ class Posture:
     def beginning(self) -> Array:
         """Where it starts: at home if the description has one, else bent, away from straight and singular states."""
         home = self.robot.home
-        if self.robot.loops or self.robot.description.home:
+        if self.robot.loops or self.robot.description.home or self.robot.model.curved:
             return home
         lower, upper = self.span
         bent = np.array([0.4 if c.joint.turns else 0.3 for c in self.robot.model.coordinates])
@@ -94,7 +96,7 @@ class Posture:
 
     def put(self, q: ArrayLike) -> str:
         """All joints at once; of a closed chain the nearest closed configuration."""
-        wanted = array("q", q, (self.robot.n,))
+        wanted = read_posture(self.robot, q)
         if self.system is None:
             self.q = self.inside(wanted)
             return ""
@@ -140,8 +142,8 @@ class Posture:
 
     @property
     def movable(self) -> bool:
-        """Whether some joint carries the frame."""
-        return self.robot.model.frame(self.frame).body >= 0
+        """Whether the frame can be dragged: some joint carries it, and positions are a vector."""
+        return self.robot.model.frame(self.frame).body >= 0 and self.robot.model.curved is None
 
     @property
     def turns(self) -> bool:
@@ -190,7 +192,8 @@ class PosePanel(Panel):
     def __init__(self, studio: Studio) -> None:
         super().__init__(studio)
         robot = studio.robot
-        self.units = np.array([180 / np.pi if c.joint.turns else 1.0 for c in robot.model.coordinates])
+        units = position_units(robot.model)
+        self.units = np.array([180 / np.pi if unit == "rad" else 1.0 for unit in units])
         with self.gui.add_folder("Tip"):
             frames = list(dict.fromkeys((studio.posture.frame, *robot.frames)))
             self.frame = self.gui.add_dropdown("frame", frames, initial_value=studio.posture.frame)
@@ -201,7 +204,8 @@ class PosePanel(Panel):
             self.orientation.visible = studio.posture.turns
             self.where = self.gui.add_html("")
         with self.gui.add_folder("Joints", expand_by_default=True):
-            self.sliders = [self._slider(k) for k in range(robot.n)]
+            # A quaternion's numbers mean nothing alone.
+            self.sliders = {k: self._slider(k) for k, unit in enumerate(units) if unit}
             self.press(self.gui.add_button("Back to the start"), studio.home)
         with self.gui.add_folder("Shown"):
             self.shapes = self.gui.add_checkbox("shapes", True)
@@ -267,8 +271,8 @@ class PosePanel(Panel):
 
     # ------------------------------------------------------------------------------------------------------ the joints
     def _slider(self, k: int) -> GuiSliderHandle[float]:
-        c = self.studio.robot.model.coordinates[k]
-        unit, digits = ("°", 1) if c.joint.turns else ("m", 3)
+        name = self.studio.robot.model.names("position")[k]
+        unit, digits = ("°", 1) if self.units[k] != 1.0 else ("m", 3)
         step = 10.0**-digits
         # Round numbers within the limits, which are kept to the last bit by whoever moves the robot.
         lower, upper = (float(x[k] * self.units[k]) for x in self.studio.posture.span)
@@ -277,7 +281,7 @@ class PosePanel(Panel):
         if not upper > lower:
             upper = lower + step
         value = round(float(np.clip(self.studio.posture.q[k] * self.units[k], lower, upper)), digits)
-        handle = self.gui.add_slider(f"{c.name} [{unit}]", lower, upper, step, value)
+        handle = self.gui.add_slider(f"{name} [{unit}]", lower, upper, step, value)
         return self.watch(handle, lambda x: self.studio.turn(k, real(x) / self.units[k]))
 
     # ---------------------------------------------------------------------------------------------------- what is seen
@@ -289,7 +293,7 @@ class PosePanel(Panel):
 
     def show(self, q: Array, wanted: Array) -> None:
         """Sliders and gizmo at what is wanted, the tip's coordinates where the robot is."""
-        for k, handle in enumerate(self.sliders):
+        for k, handle in self.sliders.items():
             value = float(wanted[k] * self.units[k])
             if abs(handle.value - value) > 0.51 * handle.step:
                 handle.value = float(np.clip(round(value, 1 if handle.step > 0.05 else 3), handle.min, handle.max))

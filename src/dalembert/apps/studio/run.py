@@ -18,7 +18,7 @@ from dalembert.apps.studio import messages
 from dalembert.apps.studio.load import Payload
 from dalembert.apps.studio.panel import Panel, Plot, real
 from dalembert.constrained.system import Constrained
-from dalembert.control.controller import Controller
+from dalembert.control.controller import Controller, driven_joints, torques
 from dalembert.control.registry import OMEGA, ZETA, Entry, offered
 from dalembert.control.task_space import TaskController
 from dalembert.errors import InputError, choose
@@ -29,6 +29,7 @@ from dalembert.reference import Reference
 from dalembert.robot import Robot
 from dalembert.simulation.fixed_step import integrate
 from dalembert.simulation.loop import DISTURBANCE, add_law_states, close_loop
+from dalembert.spatial.vector import dot, matvec
 from dalembert.trajectories import sines
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from dalembert.apps.studio.studio import Studio
 
 Array = NDArray[np.float64]
-NONE, FIRST = "none", "PD + gravity"  # no controller at all; the one to begin with
+NONE, FIRST = "none", ("PD + gravity", "PD")  # no controller at all; those to begin with, of a robot held up and not
+LEVEL = 1e-6  # [m/s²] of gravity along a way that is level
 HELD = "_held"  # of the command of a law that is asked
 STEP = 1e-3  # [s], of Runge–Kutta's fourth order
 PIECE = 8  # steps for which a pull is taken as it was at their start
@@ -54,7 +56,15 @@ def choices(robot: Robot, compiled: bool = False) -> dict[str, Entry | None]:
     """The controllers to choose from for a robot, by title; only those that can be `compiled`, if it is said. For a
     closed chain these are laws whose torques are right although the tree believes its joints free."""
     found = {e.title: e for e in offered(compiled=compiled).values() if e.chains or not robot.loops}
-    return {FIRST: found.pop(FIRST), **found, NONE: None}
+    first = FIRST[falls(robot)]
+    return {first: found.pop(first), **found, NONE: None}
+
+
+def falls(robot: Robot) -> bool:
+    """Whether nothing holds the robot up: some base of it slides freely along gravity."""
+    bases = [(b.joint, b.placement.R) for b in robot.model.bodies if b.parent < 0 and not b.joint.driven]
+    ways = [matvec(R, S.v) for joint, R in bases for S in joint.subspace(())]
+    return any(abs(float(dot(way, robot.model.gravity))) > LEVEL for way in ways)
 
 
 def sentence(entry: Entry | None) -> str:
@@ -64,7 +74,7 @@ def sentence(entry: Entry | None) -> str:
 
 def no_law(robot: Robot) -> Law:
     """No torques."""
-    outputs = tuple(f"{joint}_torque" for joint in robot.joint_names)
+    outputs = torques(robot)
 
     def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
         return [0.0] * len(outputs)
@@ -75,7 +85,7 @@ def no_law(robot: Robot) -> Law:
 def wanted_at(controller: Controller | None, robot: Robot, q: Array, frame: str) -> Array:
     """The set point, at joint positions q, in the coordinates that the controller follows."""
     if not isinstance(controller, TaskController):
-        return q
+        return q[[c.position for c in robot.model.drives]]
     return np.asarray(robot.fk(q, frame))[["xyz".index(name) for name in controller.task.names], 3]
 
 
@@ -90,7 +100,8 @@ def hold_law(law: Law) -> Law:
 
 
 class Live:
-    """The robot under a controller, from (q, 0). `frame` is where its payload hangs and what the tip is."""
+    """The robot under a controller, from (q, 0). `frame` is where its payload hangs and what the tip is; without
+    `gravity` it floats."""
 
     def __init__(
         self,
@@ -105,10 +116,12 @@ class Live:
         known: bool = False,
         friction: bool = False,
         limited: bool = False,
+        gravity: bool = True,
     ) -> None:
         choose("controller", name, choices(robot))
-        if robot.n == 0:
+        if robot.nv == 0:
             raise InputError(f"{robot.name!r} has no joints: there is nothing to simulate")
+        robot = robot if gravity else robot.with_gravity((0.0, 0.0, 0.0))
         self.robot, self.name, self.frame = robot, name, frame
         self.choice = choices(robot)[name]
         self.follows = "joints" if self.choice is None else self.choice.follows
@@ -124,13 +137,13 @@ class Live:
         else:
             carried = robot.model.frame(frame).body >= 0
             flow = robot.flow(friction, frame=frame, energies=True, payload=carried)
-        effort = robot.limits.effort
+        effort = robot.limits.effort[robot.driven]
         clip = np.where(np.isfinite(effort), effort, 1e12) if limited else None
         self.law = law
         self.held: dict[str, float] = {}
         loop = hold_law(law) if law.asked else law
-        self.loop = close_loop(flow, loop, disturbed=law.outputs, torque_limits=clip)
-        self.x = add_law_states(law, np.concatenate([q, np.zeros(robot.n)]), flow.states)
+        self.loop = close_loop(flow, loop, disturbed=law.outputs, torque_limits=clip) if law.outputs else flow
+        self.x = add_law_states(law, np.concatenate([q, np.zeros(robot.nv)]), flow.states)
         self.t = 0.0
         self.wanted = wanted_at(self.controller, robot, q, frame)
         self.motion: Reference | None = None
@@ -149,11 +162,11 @@ class Live:
     # ---------------------------------------------------------------------------------------------------------- state
     @property
     def q(self) -> Array:
-        return self.x[: self.robot.n]
+        return self.x[: self.robot.nq]
 
     @property
     def qd(self) -> Array:
-        return self.x[self.robot.n : 2 * self.robot.n]
+        return self.x[self.robot.nq : self.robot.nq + self.robot.nv]
 
     def aim(self, q: Array) -> None:
         """The set point: where the robot would be at the joint positions q."""
@@ -198,8 +211,8 @@ class Live:
             times = np.asarray(self.t + STEP * np.arange(steps), float)
             u[:, first : first + len(self.law.follows)] = self._reference(times)
         if tau is not None:
-            for name, value in zip(self.robot.joint_names, tau, strict=True):
-                u[:, self._place[f"{name}_torque{DISTURBANCE}"]] = value
+            for name, value in zip(self.robot.inputs, tau, strict=True):  # an input of its own where no law acts
+                u[:, self._place[f"{name}{DISTURBANCE}" if name in self.law.outputs else name]] = value
         return u
 
     def _reference(self, t: Array) -> Array:
@@ -211,17 +224,8 @@ class Live:
     # --------------------------------------------------------------------------------------------------- what was seen
     @property
     def columns(self) -> tuple[str, ...]:
-        joints = self.robot.joint_names
-        aims = tuple(f"{j}_wanted" for j in joints) if self.follows == "joints" else ()
-        return (
-            "t",
-            *joints,
-            *(f"{j}_rate" for j in joints),
-            *(f"{j}_torque" for j in joints),
-            *aims,
-            "kinetic_energy",
-            "potential_energy",
-        )
+        aims = tuple(f"{j}_wanted" for j in driven_joints(self.robot)) if self.follows == "joints" else ()
+        return ("t", *self.robot.states, *self.law.outputs, *aims, "kinetic_energy", "potential_energy")
 
     def _now(self) -> tuple[Array, Array]:
         """The state and what is observed of it."""
@@ -230,13 +234,15 @@ class Live:
         return self.x, still.y[0]
 
     def _keep(self, x: Array, y: Array) -> None:
-        n, joints = self.robot.n, self.robot.joint_names
-        tau = [y[self._shown[f"{j}_torque"]] for j in joints]
+        drives = self.robot.model.drives
+        tau = [y[self._shown[name]] for name in self.law.outputs]
         aims: Sequence[float] = ()
         if self.follows == "joints":
-            aims = self._reference(np.array([self.t])).reshape(-1)[:n].tolist() if self.law.follows else x[:n].tolist()
+            aims = [x[c.position] for c in drives]
+            if self.law.follows:
+                aims = self._reference(np.array([self.t])).reshape(-1)[: len(drives)].tolist()
         energies = [y[self._shown[name]] for name in ("kinetic_energy", "potential_energy")]
-        self.rows.append(np.array([self.t, *x[: 2 * n], *tau, *aims, *energies], float))
+        self.rows.append(np.array([self.t, *x[: len(self.robot.states)], *tau, *aims, *energies], float))
         if len(self.rows) > ROWS:
             del self.rows[: ROWS // 10]
 
@@ -306,7 +312,8 @@ class RunPanel(Panel):
             self.known = self.gui.add_checkbox("the controller knows the payload", False)
             self.friction = self.gui.add_checkbox("friction of the model", False)
             self.limited = self.gui.add_checkbox("torque limits", False)
-            for handle in (self.known, self.friction, self.limited):
+            self.gravity = self.gui.add_checkbox("gravity", not falls(studio.robot))
+            for handle in (self.known, self.friction, self.limited, self.gravity):
                 self.watch(handle, lambda _: self._changed())
             self.stiffness = self.gui.add_slider("pull [N/m]", 1.0, 1000.0, 1.0, self._softly())
             self.gui.add_html(messages.line("While it runs, pull at a link with the mouse: a rubber band."))
@@ -368,6 +375,7 @@ class RunPanel(Panel):
                 known=bool(self.known.value),
                 friction=bool(self.friction.value),
                 limited=bool(self.limited.value),
+                gravity=bool(self.gravity.value),
             )
         except Exception:
             self.live = None
@@ -507,7 +515,7 @@ class RunPanel(Panel):
 
     def _draw(self, live: Live) -> None:
         seen = live.table(WINDOW)
-        joints = live.robot.joint_names[:MOST_LINES]
+        joints = driven_joints(live.robot)[:MOST_LINES]
         aims = [seen.get(f"{j}_wanted", seen[j]) for j in joints]
         self.positions.show(seen["t"], *(seen[j] for j in joints), *aims)
         self.torques.show(seen["t"], *(seen[f"{j}_torque"] for j in joints))

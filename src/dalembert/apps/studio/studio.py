@@ -23,9 +23,9 @@ from dalembert.apps.studio.pose import PosePanel, Posture
 from dalembert.apps.studio.run import RunPanel
 from dalembert.apps.studio.scene import Scene
 from dalembert.apps.studio.worker import Worker
-from dalembert.arguments import array, switch
+from dalembert.arguments import switch
+from dalembert.draw.scene import read_posture
 from dalembert.errors import DalembertError
-from dalembert.kernels import need_vector
 from dalembert.robot import Robot, need_robot
 from dalembert.spatial.rotation import to_rpy
 
@@ -68,7 +68,6 @@ class Studio:
         plain: bool = False,
     ) -> None:
         need_robot(robot, "a studio")
-        need_vector(robot.model)  # its sliders and tables are of joints with one coordinate
         server.viser()  # refused in words before anything else is done
         self.robot = self.loaded = robot
         self.plain = switch("plain", plain)
@@ -118,12 +117,12 @@ class Studio:
 
     @property
     def q(self) -> Array:
-        """Where the robot is shown, (n,)."""
+        """Where the robot is shown, (nq,)."""
         return self.worker.call(lambda: self.shown.copy())
 
     def move(self, q: ArrayLike) -> None:
         """Puts the robot there, or while it is simulated its set point; of a closed chain the nearest that closes."""
-        wanted = array("q", q, (self.robot.n,))
+        wanted = read_posture(self.robot, q)
         self.worker.call(lambda: self._posed(self.posture.put(wanted)))
 
     def state(self) -> dict[str, object]:
@@ -137,7 +136,7 @@ class Studio:
         return {
             "robot": self.robot.name,
             "mode": self.mode or "pose",
-            "q": dict(zip(self.robot.joint_names, q.tolist(), strict=True)),
+            "q": dict(zip(self.robot.model.names("position"), q.tolist(), strict=True)),
             "tip": {"frame": frame, "pose": np.asarray(self.robot.fk(q, frame)).tolist()},
             "payload": {"mass": self.payload.mass, "com": list(self.payload.com)},
             "holding_torques": held,
@@ -162,7 +161,10 @@ class Studio:
 
     # ------------------------------------------------------------------------------------ what panels ask for (worker)
     def turn(self, joint: int, value: float) -> None:
-        """One joint where its slider is."""
+        """One position where its slider is; that of a robot in motion which no drive moves is put there."""
+        live = self.run.live
+        if live is not None and joint not in [c.position for c in self.robot.model.drives]:
+            live.x[joint] = value
         self._posed(self.posture.turn(joint, value))
 
     def reach(self, T: Array, orientation: bool) -> None:

@@ -1,7 +1,7 @@
 // The live page of a robot: posed by sliders or by its tip, run under a controller, dropped, pulled at, played back. What is
 // computed is computed by `robot`, a module made from its description; without it (null) sliders still move the joints.
 function livePage(root, data, robot) {
-  const { scene, physics, panels } = data, n = scene.coordinates.length, WINDOW = 10; // [s] of the plots
+  const { scene, physics, panels } = data, n = scene.coordinates.length, end = n + scene.rates, WINDOW = 10; // [s] of the plots
   const runs = Boolean(robot) && physics.laws.length > 0;
   const laws = physics.laws.length ? physics.laws : [{ name: "none", title: "none", sentence: "", rows: [], orders: 0, settings: [], gains: [], initial: [] }];
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches, has = (panel) => panels.includes(panel);
@@ -9,9 +9,9 @@ function livePage(root, data, robot) {
 
   // ---- the state of the page: all that a link to it must tell
   const first = () => ({
-    q: scene.start.slice(), qd: Array(n).fill(0), aim: scene.start.slice(), // aim: the posture that a controller is to hold
+    q: scene.start.slice(), qd: Array(scene.rates).fill(0), aim: scene.start.slice(), // aim: the posture that a controller is to hold
     controller: laws[0].name, settings: Object.fromEntries(laws.map((l) => [l.name, l.settings.map((s) => s.default)])),
-    payload: 0, gravity: 1, friction: physics.rough ? 1 : 0, stops: 1, running: runs && data.run && !calm,
+    payload: 0, gravity: physics.gravity, friction: physics.rough ? 1 : 0, stops: 1, running: runs && data.run && !calm,
   });
   const S = first();
   let step = 0, z = laws[0].initial.slice(), seen = null, pull = null, following = -1, quiet = 0, said = "", changed = false, stale = true; // to be written into the link, to be drawn
@@ -31,11 +31,12 @@ function livePage(root, data, robot) {
     if (pull) { hand.splice(0, 8, pull.stiffness, pull.damping, ...pull.at, ...pull.to); hand[8 + pull.body] = 1; }
     return [S.payload, S.gravity, S.friction, S.stops, ...hand, ...gains(law())];
   };
+  const driven = (x) => { const q = S.q.slice(); physics.driven.forEach((k, j) => { q[k] = x[j]; }); return q; }; // where drives put the robot
   const wanted = (l, t) => { // the reference and its rates, as far as the law follows them, [x, ẋ, ẍ]
     const m = l.rows.length, motion = following >= 0 ? [...robot.motion([t - following * physics.dt])] : null;
-    const posture = motion ? motion.slice(0, n) : S.aim;
-    if (l.follows === "tip") { const p = view.tipAt(posture); return [...l.rows.map((k) => p[k]), ...Array(m * (l.orders - 1)).fill(0)]; }
-    return motion ? motion.slice(0, m * l.orders) : [...posture, ...Array(m * (l.orders - 1)).fill(0)];
+    if (motion && l.follows === "joints") return motion.slice(0, m * l.orders);
+    const posture = motion ? driven(motion) : S.aim, point = l.follows === "tip" ? view.tipAt(posture) : posture;
+    return [...l.rows.map((k) => point[k]), ...Array(m * (l.orders - 1)).fill(0)];
   };
   const inputs = (l, steps) => { // at the nodes of a step, then the times between these
     if (!l.orders) return [];
@@ -49,22 +50,22 @@ function livePage(root, data, robot) {
     const l = law(), x = [...S.q, ...S.qd, ...z];
     const run = robot["loop_" + l.name].run({ x, u: inputs(l, steps), p: parameters(), t0: 0, dt: physics.dt, steps, every, first: step });
     const count = run.xs.length / x.length, ny = run.y.length, kept = [];
-    const sample = (k, at, out) => ({ t: k * physics.dt, q: at.slice(0, n), qd: at.slice(n, 2 * n), kinetic: out[0], potential: out[1], tau: out.slice(2, 2 + n) });
+    const sample = (k, at, out) => ({ t: k * physics.dt, q: at.slice(0, n), qd: at.slice(n, end), kinetic: out[0], potential: out[1], tau: out.slice(2, 2 + physics.driven.length) });
     for (let k = 0; k < count; k++) kept.push(sample(step + k * every, [...run.xs.subarray(k * x.length, (k + 1) * x.length)], [...run.ys.subarray(k * ny, (k + 1) * ny)]));
     if (run.diverged >= 0) {
       S.running = false;
       say("The motion grew without bound: gains, friction or end stops are too stiff for steps of 1 ms. Turn them down, or start again.");
       return kept;
     }
-    const end = [...run.x], last = sample(step + steps, end, [...run.y]);
-    quiet = end.every((v, k) => Math.abs(v - x[k]) < 1e-9) && !pull && following < 0 ? quiet + 1 : 0;
-    S.q = last.q; S.qd = last.qd; z = end.slice(2 * n); step += steps; seen = last;
-    if (following >= 0) S.aim = [...robot.motion([(step - following) * physics.dt])].slice(0, n);
+    const reached = [...run.x], last = sample(step + steps, reached, [...run.y]);
+    quiet = reached.every((v, k) => Math.abs(v - x[k]) < 1e-9) && !pull && following < 0 ? quiet + 1 : 0;
+    S.q = last.q; S.qd = last.qd; z = reached.slice(end); step += steps; seen = last;
+    if (following >= 0) S.aim = driven([...robot.motion([(step - following) * physics.dt])]);
     return [...kept, last];
   };
   const holds = () => { // whether the robot stays in bounds for a moment, as it is set now
     const x = [...S.q, ...S.qd, ...z], run = robot["loop_" + law().name].run({ x, u: inputs(law(), 1), p: parameters(), t0: 0, dt: physics.dt, steps: 200, every: 200, first: 0 });
-    return run.diverged < 0 && run.x.slice(n, 2 * n).every((v) => Math.abs(v) < 100);
+    return run.diverged < 0 && run.x.slice(n, end).every((v) => Math.abs(v) < 100);
   };
   const calmDown = () => { // friction and gains of light joints may be too stiff for steps of this length: begin with less
     const own = S.settings[S.controller], before = [S.friction, own[0]], less = [];
@@ -76,7 +77,7 @@ function livePage(root, data, robot) {
   };
   const note = (sample) => { past.push(sample); while (past.length && past[0].t < sample.t - WINDOW) past.shift(); };
   const place = (q) => { // at rest there, aimed at there
-    S.q = q.slice(); S.qd = Array(n).fill(0); S.aim = q.slice(); z = law().initial.slice(); following = -1;
+    S.q = q.slice(); S.qd = Array(scene.rates).fill(0); S.aim = q.slice(); z = law().initial.slice(); following = -1;
     touch();
   };
   const begin = () => { step = 0; past.length = 0; seen = null; z = law().initial.slice(); following = -1; };
@@ -103,6 +104,7 @@ function livePage(root, data, robot) {
     if (S.running && law().orders) { S.aim = q; following = -1; touch(); } else place(q);
   };
   const moveJoint = (k, x) => {
+    if (S.running && !physics.driven.includes(k)) { S.q[k] = S.aim[k] = x; touch(); return; } // no drive moves it there
     const q = (S.running && law().orders ? S.aim : S.q).slice();
     if (scene.loops) steer(reach(q, null, k, x)); else { q[k] = x; steer(q); }
   };
@@ -138,7 +140,8 @@ function livePage(root, data, robot) {
     if (S.payload > 0 && tip) list.push({ shape: "ball", pose: view.ballAt(tip, Math.min(0.15 * r, 0.05 * r + 0.03 * r * Math.cbrt(S.payload))), color: [0.35, 0.38, 0.43] });
     if (pull) {
       const held = (P) => [0, 4, 8].map((k) => P[k] * pull.at[0] + P[k + 1] * pull.at[1] + P[k + 2] * pull.at[2] + P[k + 3]);
-      const from = held(T[pull.body]), by = 1e-6, next = held(view.forward(S.q.map((x, k) => x + by * S.qd[k]))[pull.body]);
+      const from = held(T[pull.body]), by = 1e-6, step = S.qd.map((v) => by * v);
+      const next = held(view.forward(robot.integrate ? [...robot.integrate(S.q, step)] : S.q.map((x, k) => x + step[k]))[pull.body]);
       list.push({ shape: "bar", pose: view.barBetween(from, pull.to, 0.008 * r), color: [0.85, 0.25, 0.2], above: true }, { shape: "ball", pose: view.ballAt(pull.to, 0.025 * r), color: [0.85, 0.25, 0.2], above: true });
       readout.force = Math.hypot(...from.map((v, k) => pull.stiffness * (pull.to[k] - v) - pull.damping * (next[k] - v) / by));
     }
@@ -173,7 +176,7 @@ function livePage(root, data, robot) {
   const message = make("p", "", tools, { id: "message", role: "status" });
   message.hidden = true;
   const runButton = button("run", "Run", tools, () => { S.running = !S.running; playing = false; if (S.running) say(""); touch(); });
-  const dropButton = button("drop", "Drop it", tools, () => { choose("none"); S.running = true; say(""); touch(); });
+  const dropButton = button("drop", "Drop it", tools, () => { choose("none"); S.gravity ||= 1; S.running = true; say(""); touch(); });
   button("again", "Start again", tools, () => { Object.assign(S, { ...first(), controller: S.controller, settings: S.settings, payload: S.payload, gravity: S.gravity, friction: S.friction, stops: S.stops }); playing = false; begin(); view.reset(); say(""); calmDown(); tune(); touch(); });
   const share = button("share", "Copy link", tools, async () => {
     keep();
@@ -206,7 +209,7 @@ function livePage(root, data, robot) {
     const where = panel("World", "world"), rows = make("div", "", where, { class: "joints" });
     if (physics.carries) slider(rows, "payload", "Payload", "kg", [0, heaviest, heaviest / 100], () => S.payload, (x) => { S.payload = x; });
     slider(rows, "gravity", "Gravity", (x) => (x * data.g).toFixed(2) + " m/s²", [0, 2, 0.01], () => S.gravity, (x) => { S.gravity = x; });
-    slider(rows, "friction", "Friction", physics.rough ? "× own" : "1/s", [0, roughest, 0.05], () => S.friction, (x) => { S.friction = x; });
+    if (physics.rough || physics.driven.length) slider(rows, "friction", "Friction", physics.rough ? "× own" : "1/s", [0, roughest, 0.05], () => S.friction, (x) => { S.friction = x; });
     if (physics.stops) {
       const label = make("label", "", where), input = make("input", "", label, { type: "checkbox", id: "stops" });
       label.append(" End stops at the joints' limits");
@@ -219,7 +222,7 @@ function livePage(root, data, robot) {
     const where = panel("Joints", "joints"), rows = make("div", "", where, { class: "joints" });
     physics.sliders.forEach((k) => {
       const c = scene.coordinates[k];
-      const made = slider(rows, "joint-" + k, c.name, () => written(c, S.q[k]), [c.lower, c.upper, (c.upper - c.lower) / 2000 || 1], () => (S.running && law().orders ? S.aim : S.q)[k], (x) => moveJoint(k, x));
+      const made = slider(rows, "joint-" + k, c.name, () => written(c, S.q[k]), [c.lower, c.upper, (c.upper - c.lower) / 2000 || 1], () => (S.running && law().orders && physics.driven.includes(k) ? S.aim : S.q)[k], (x) => moveJoint(k, x));
       made.name.prepend(make("i", "", made.name, { class: "dot", style: `background: var(--c${k % 8})` }));
     });
   }
@@ -231,10 +234,10 @@ function livePage(root, data, robot) {
     file.addEventListener("change", async () => { if (file.files[0]) readLog(file.files[0].name, await file.files[0].text()); });
     if (runs && physics.motion) button("follow", "Follow the motion", row, () => {
       if (!law().orders) choose(laws[0].name);
-      place([...robot.motion([0])].slice(0, n)); begin(); following = step; S.running = true; playing = false; touch();
+      place(driven([...robot.motion([0])])); begin(); following = step; S.running = true; playing = false; touch();
     });
     playButton = button("play", "Play", row, () => { if (!playing && clock >= playback.t.at(-1)) clock = 0; playing = !playing; S.running = false; touch(); });
-    timeline = slider(make("div", "", where, { class: "joints" }), "time", "Time", "s", [0, playback ? playback.t.at(-1) : 1, 0.001], () => clock, (t) => { clock = t; playing = false; S.running = false; place(between(playback, t)); });
+    timeline = slider(make("div", "", where, { class: "joints" }), "time", "Time", "s", [0, playback ? playback.t.at(-1) : 1, 0.001], () => clock, (t) => { clock = t; playing = false; S.running = false; place(between(playback, t, scene.quaternions)); });
     refresh.push(() => { playButton.hidden = timeline.label.hidden = !playback; playButton.textContent = playing ? "Stop" : "Play"; });
   }
   const readLog = (name, text) => { // times, then the joints' positions, found by their names or in their order
@@ -245,8 +248,9 @@ function livePage(root, data, robot) {
     const columns = named.every((k) => k >= 0) ? named : scene.coordinates.map((_, k) => Math.max(time, 0) + 1 + k);
     const sizes = [1, ...columns.map((k) => (/^(deg|°)$/.test(head?.[k]?.match(unit)?.[1]) ? Math.PI / 180 : 1))];
     const numbers = rows.map((row) => [row[Math.max(time, 0)], ...columns.map((k) => row[k])].map((x, j) => (x === "" || x === undefined ? NaN : sizes[j] * Number(x))));
-    const good = numbers.length > 1 && numbers.every((row, k) => row.every(Number.isFinite) && (!k || row[0] > numbers[k - 1][0]));
-    if (!good) { say(`${name} is no log of this robot: a page reads times that rise and then ${n} joint positions [rad, m] in each row.`); return; }
+    const turns = (row) => scene.quaternions.every((k) => Math.abs(Math.hypot(...row.slice(k + 1, k + 5)) - 1) < 1e-3);
+    const good = numbers.length > 1 && numbers.every(turns) && numbers.every((row, k) => row.every(Number.isFinite) && (!k || row[0] > numbers[k - 1][0]));
+    if (!good) { say(`${name} is no log of this robot: a page reads times that rise and then ${n} positions [rad, m${scene.quaternions.length ? ", quaternions x, y, z, w" : ""}] in each row.`); return; }
     open({ t: numbers.map((row) => row[0] - numbers[0][0]), q: numbers.map((row) => row.slice(1)) }, `${name}: ${numbers.length} rows.`);
   };
   box.addEventListener("dragover", (e) => e.preventDefault());
@@ -255,22 +259,25 @@ function livePage(root, data, robot) {
 
   // ---- plots
   const charts = [];
-  const units = scene.coordinates.some((c) => c.slides) ? (scene.coordinates.every((c) => c.slides) ? ["m", "N"] : ["rad, m", "N m, N"]) : ["rad", "N m"];
-  const lines = (get) => scene.coordinates.map((_, k) => ({ color: `--c${k % 8}`, x: past.map((s) => s.t), y: past.map((s) => get(s)[k]) }));
-  const overTime = (title, label, curves) => { const chart = makeChart(plots, title, label, 0.1); charts.push(() => { const end = past.length ? past.at(-1).t : 0; chart.draw(curves(), [Math.max(0, end - WINDOW), Math.max(WINDOW, end)], null, "t [s]"); }); return chart; };
+  const every = scene.coordinates.map((_, k) => k), numbers = every.filter((k) => scene.coordinates[k].unit);
+  const unitsOf = (places) => ["rad", "m"].filter((unit) => places.some((k) => scene.coordinates[k].unit === unit));
+  const lines = (places, get) => places.map((k, j) => ({ color: `--c${k % 8}`, x: past.map((s) => s.t), y: past.map((s) => get(s, k, j)) }));
+  const overTime = (title, label, curves) => { const chart = makeChart(plots, title, label, 0.1); charts.push(() => { const last = past.length ? past.at(-1).t : 0; chart.draw(curves(), [Math.max(0, last - WINDOW), Math.max(WINDOW, last)], null, "t [s]"); }); return chart; };
   if (runs && has("plots")) {
-    overTime(`Positions q [${units[0]}]`, "Joint positions over time", () => lines((s) => s.q));
-    overTime(`Torques τ [${units[1]}]`, "Joint torques over time", () => lines((s) => s.tau));
+    overTime(`Positions q [${unitsOf(numbers).join(", ")}]`, "Joint positions over time", () => lines(numbers, (s, k) => s.q[k]));
+    const efforts = unitsOf(physics.driven).map((unit) => ({ rad: "N m", m: "N" })[unit]).join(", ");
+    if (efforts) overTime(`Torques τ [${efforts}]`, "Joint torques over time", () => lines(physics.driven, (s, k, j) => s.tau[j]));
     const parts = [["kinetic", "--c0", (s) => s.kinetic], ["potential", "--c1", (s) => s.potential], ["total", "--c2", (s) => s.kinetic + s.potential]];
     const chart = overTime("Energy [J] ", "Energies over time", () => parts.map(([, color, get]) => ({ color, x: past.map((s) => s.t), y: past.map(get) })));
     for (const [name, color] of parts) { const mark = make("span", "", chart.caption, { class: "key" }); make("i", "", mark, { class: "dot", style: `background: var(${color})` }); mark.append(name); }
   }
-  if (runs && has("phase")) {
+  const phases = every.filter((k) => scene.coordinates[k].rate !== null); // those whose rate is the position's
+  if (runs && has("phase") && phases.length) {
     const chart = makeChart(plots, "Phase portrait of ", "Rate over position of a joint", 0.1);
     const list = make("select", "", chart.caption, { id: "phase", "aria-label": "Joint of the phase portrait" });
-    scene.coordinates.forEach((c, k) => make("option", c.name, list, { value: k }));
+    for (const k of phases) make("option", scene.coordinates[k].name, list, { value: k });
     list.addEventListener("change", touch);
-    charts.push(() => { const k = Number(list.value), u = scene.coordinates[k].slides ? "m" : "rad"; chart.draw([{ color: `--c${k % 8}`, x: past.map((s) => s.q[k]), y: past.map((s) => s.qd[k]), dot: true }], null, null, `q̇ [${u}/s] over q [${u}]`); });
+    charts.push(() => { const k = Number(list.value), { unit: u, rate } = scene.coordinates[k]; chart.draw([{ color: `--c${k % 8}`, x: past.map((s) => s.q[k]), y: past.map((s) => s.qd[rate]), dot: true }], null, null, `q̇ [${u}/s] over q [${u}]`); });
   }
 
   // ---- the link: everything after #, written at most once a second, read at the start
@@ -301,9 +308,10 @@ function livePage(root, data, robot) {
       const asked = list("g", l.settings.length);
       if (asked) S.settings[l.name] = asked.map((x, k) => within(x, l.settings[k].low / 512, l.settings[k].high)); // `calmDown` halves
     }
-    S.q = list("q", n) || S.q;
-    S.qd = list("v", n, -1e3, 1e3) || S.qd;
-    S.aim = list("aim", n) || S.q.slice();
+    const posture = (key) => { const q = list(key, n), made = q && unitary(q, scene.quaternions); return made && made.every(Number.isFinite) ? made : null; };
+    S.q = posture("q") || S.q;
+    S.qd = list("v", scene.rates, -1e3, 1e3) || S.qd;
+    S.aim = posture("aim") || S.q.slice();
     const world = list("w", 4);
     if (world) {
       S.payload = physics.carries ? within(world[0], 0, heaviest) : 0;
@@ -318,6 +326,7 @@ function livePage(root, data, robot) {
     if (words.has("run")) S.running = runs && words.get("run") === "1" && !calm;
     tune();
   };
+  if (runs && !physics.gravity) say("Nothing holds it up: it begins without gravity.");
   calmDown();
   tune();
   if (data.link) { // a page with contents of its own has other links
@@ -338,7 +347,7 @@ function livePage(root, data, robot) {
     if (playing && playback) {
       clock = Math.min(clock + passed, playback.t.at(-1));
       if (clock >= playback.t.at(-1)) playing = false;
-      place(between(playback, clock));
+      place(between(playback, clock, scene.quaternions));
     } else if (S.running && quiet < 120) {
       rest += passed / physics.dt;
       const steps = Math.floor(rest);

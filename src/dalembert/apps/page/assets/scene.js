@@ -14,24 +14,34 @@ function openScene(canvas, scene, { grab = () => null, drawn = () => {}, asked =
     }
     return C;
   };
-  const jointMotion = (body, x) => {
-    const [a, b, c] = body.axis;
-    if (body.slides) return [1, 0, 0, a * x, 0, 1, 0, b * x, 0, 0, 1, c * x];
-    const s = Math.sin(x), k = Math.cos(x), v = 1 - k, d = body.travel * x;
-    return [k + a * a * v, a * b * v - c * s, a * c * v + b * s, a * d,
-      a * b * v + c * s, k + b * b * v, b * c * v - a * s, b * d,
-      a * c * v - b * s, b * c * v + a * s, k + c * c * v, c * d];
+  const turnedAbout = ([a, b, c], x, p) => {
+    const s = Math.sin(x), k = Math.cos(x), v = 1 - k;
+    return [k + a * a * v, a * b * v - c * s, a * c * v + b * s, p[0],
+      a * b * v + c * s, k + b * b * v, b * c * v - a * s, p[1],
+      a * c * v - b * s, b * c * v + a * s, k + c * c * v, p[2]];
+  };
+  const turnedBy = ([x, y, z, w], p) => { // a quaternion, of any length
+    const s = 2 / (x * x + y * y + z * z + w * w);
+    return [1 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w), p[0],
+      s * (x * y + z * w), 1 - s * (x * x + z * z), s * (y * z - x * w), p[1],
+      s * (x * z - y * w), s * (y * z + x * w), 1 - s * (x * x + y * y), p[2]];
+  };
+  const jointMotion = ({ slides, quaternion, axis, along, position, multiplier, offset }, q) => { // first it slides, then it turns
+    const value = (k) => multiplier * q[position + k] + offset, p = [0, 1, 2].map((j) => slides.reduce((sum, d, k) => sum + d[j] * value(k), 0));
+    const m = slides.length;
+    if (quaternion) return turnedBy(q.slice(position + m, position + m + 4), p);
+    return axis ? turnedAbout(axis, value(m), p.map((x, j) => x + along[j] * value(m))) : [1, 0, 0, p[0], 0, 1, 0, p[1], 0, 0, 1, p[2]];
   };
   const forward = (q) => {
     const out = [];
     for (const body of scene.bodies) {
-      const local = times(body.placement, jointMotion(body, body.multiplier * q[body.coordinate] + body.offset));
+      const local = times(body.placement, jointMotion(body, q));
       out.push(body.parent < 0 ? local : times(out[body.parent], local));
     }
     return out;
   };
   const rotated = (V, axis, angle) => { // V: rows; turned about a direction of the world
-    const R = jointMotion({ axis, slides: false, travel: 0 }, angle), W = new Array(9);
+    const R = turnedAbout(axis, angle, [0, 0, 0]), W = new Array(9);
     for (let i = 0; i < 3; i++) for (let j = 0; j < 3; j++) {
       W[3 * i + j] = V[3 * i] * R[j] + V[3 * i + 1] * R[4 + j] + V[3 * i + 2] * R[8 + j];
     }
@@ -309,7 +319,7 @@ function make(kind, words, where, attributes = {}) {
   return element;
 }
 const meters = (p) => "tip at (" + p.map((x) => (Math.abs(x) < 5e-5 ? 0 : x).toFixed(4).replace("-", "−")).join(", ") + ") m";
-const written = (c, x) => (c.slides ? x.toFixed(3) + " m" : (x * 180 / Math.PI).toFixed(1) + "°").replace(/^-(?=0\.0+\D)/, "").replace("-", "−");
+const written = (c, x) => (c.unit === "m" ? x.toFixed(3) + " m" : (x * 180 / Math.PI).toFixed(1) + "°").replace(/^-(?=0\.0+\D)/, "").replace("-", "−");
 
 // A robot with sliders among the controls. `moved` is told where the sliders put it; the answer has show(q).
 function viewRobot(box, canvas, controls, scene, moved = () => {}) {
@@ -321,7 +331,7 @@ function viewRobot(box, canvas, controls, scene, moved = () => {}) {
   readout.id = "tip";
   const show = (q) => {
     view.show(q);
-    sliders.forEach(([input, output], k) => { if (document.activeElement !== input || playing) input.value = q[k]; output.textContent = written(scene.coordinates[k], q[k]); });
+    sliders.forEach(([input, output, k]) => { if (document.activeElement !== input || playing) input.value = q[k]; output.textContent = written(scene.coordinates[k], q[k]); });
   };
   const stop = () => { if (playing) { cancelAnimationFrame(playing); playing = 0; play.textContent = "Play the task"; } };
   make("button", "Start again", tools, { type: "button", id: "again" }).addEventListener("click", () => { stop(); view.reset(); show(home); moved(home); });
@@ -332,7 +342,7 @@ function viewRobot(box, canvas, controls, scene, moved = () => {}) {
     const begun = performance.now(), last = motion.t[motion.t.length - 1];
     const step = (now) => {
       const t = Math.max(0, (now - begun) / 1000);
-      show(between(motion, t));
+      show(between(motion, t, scene.quaternions));
       if (t >= last) stop(); else playing = requestAnimationFrame(step);
     };
     playing = requestAnimationFrame(step);
@@ -344,23 +354,32 @@ function viewRobot(box, canvas, controls, scene, moved = () => {}) {
   }
   tools.appendChild(readout);
   if (!scene.loops) scene.coordinates.forEach((c, k) => {
+    if (!c.unit) return; // a quaternion's numbers mean nothing alone
     const label = make("label", "", joints, { class: "joint" });
     make("span", c.name, label, { title: c.name });
     const input = make("input", "", label, { type: "range", min: c.lower, max: c.upper, step: (c.upper - c.lower) / 2000 || 1, value: home[k], "aria-label": c.name });
     const output = make("output", written(c, home[k]), label);
-    sliders.push([input, output]);
+    sliders.push([input, output, k]);
     input.addEventListener("input", () => { stop(); const q = view.state.q.slice(); q[k] = Number(input.value); show(q); moved(q); });
   });
   box.classList.add("live"); controls.classList.add("live");
   return { show: (q) => { stop(); show(q); } };
 }
 
-// A recorded motion {t, q} at a time, on the line between its samples.
-function between(motion, t) {
+// Positions with their quaternions, which begin at these places, brought to length one.
+function unitary(q, places) {
+  const out = q.slice();
+  for (const k of places) { const size = Math.hypot(...q.slice(k, k + 4)); for (let j = k; j < k + 4; j++) out[j] /= size; }
+  return out;
+}
+// A recorded motion {t, q} at a time, on the line between its samples; quaternions on the shorter way.
+function between(motion, t, quaternions) {
   const { t: times, q } = motion, last = times.length - 1;
-  if (t >= times[last]) return q[last];
+  if (t >= times[last]) return unitary(q[last], quaternions);
   let low = 0, high = last;
   while (high - low > 1) { const k = (low + high) >> 1; if (times[k] <= t) low = k; else high = k; }
   const part = Math.max(0, (t - times[low]) / (times[high] - times[low]));
-  return q[low].map((x, j) => x + part * (q[high][j] - x));
+  const sign = Array(q[low].length).fill(1), dot = (k) => [0, 1, 2, 3].reduce((sum, j) => sum + q[low][k + j] * q[high][k + j], 0);
+  for (const k of quaternions) if (dot(k) < 0) sign.fill(-1, k, k + 4);
+  return unitary(q[low].map((x, j) => x + part * (sign[j] * q[high][j] - x)), quaternions);
 }
