@@ -24,5 +24,9 @@ def test_files_and_the_command_line(base: str, tmp_path):
     np.testing.assert_allclose(found["poses"][0]["T"], robot.fk(q), atol=1e-12)
     run("dynamics", file, "--q", numbers)
     run("simulate", file, "--q0", numbers, "--duration", "0.02")
-    for asked in (("ik", "--xyz", "0.1,0,0"), ("simulate", "--controller", "pd", "--duration", "0.1"), ("equations",)):
+    to = ",".join(f"{x + 0.05!r}" for x in q[-3:].tolist())
+    moved = data("simulate", file, "--q0", numbers, "--to", to, "--controller", "pd", "--duration", "0.02")
+    assert len(moved["q"]) == robot.nq and len(moved["final_error"]) == 3 and len(moved["peak_torque"]) == robot.nv
+    assert "peak torque" in run("simulate", file, "--controller", "pd", "--duration", "0.01").output
+    for asked in (("ik", "--xyz", "0.1,0,0"), ("simulate", "--to", "0,0,0", "--duration", "0.1"), ("equations",)):
         assert "whose positions are no vector" in words(run(asked[0], file, *asked[1:], code=1).output), asked

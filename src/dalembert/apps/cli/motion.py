@@ -27,8 +27,10 @@ from dalembert.apps.cli.terminal import INTERRUPTED, waiting
 from dalembert.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from dalembert.collision.world import World
     from dalembert.constrained.system import Constrained
@@ -105,7 +107,7 @@ def simulate(
     arm = output.load(robot, tip, several=True)
     start = output.positions("q0", q0, arm) or arm.home.tolist()
     rates = output.rates("qd0", qd0, arm)
-    goal = output.positions("to", to, arm, within=True)
+    goal = output.goal("to", to, arm)
     law = None if name == FREE else CONTROLLERS[name].make(arm, omega, zeta)
     with waiting("compiling the loop", heavy=True) as say:
         run = simulate_robot(
@@ -116,7 +118,7 @@ def simulate(
             duration=duration,
             dt=dt,
             solver=Solver(method, progress=lambda part: say(f"simulating: {part:.0%}")),
-            reference=None if law is None else _reference(start, goal, duration / 2 if move is None else move),
+            reference=None if law is None else _reference(arm, start, goal, duration / 2 if move is None else move),
             friction=True if friction else None,
             limits=JointLimits("robot" if torque_limits else None, limits),
             world=None if world is None and floor is None else _read_world(world, floor),
@@ -124,7 +126,7 @@ def simulate(
     if out is not None:
         (run.to_csv if Path(out).suffix.lower() == ".csv" else run.to_parquet)(out)
     files = output.save_plot(run.plot, out, plot)
-    output.answer(lambda: {"controller": name, **_data(run, files)}, lambda: _show_run(arm, run, name, files))
+    output.answer(lambda: {"controller": name, **_data(arm, run, files)}, lambda: _show_run(arm, run, name, files))
     output.exit_unless(run.ok, INTERRUPTED if run.status == "interrupted" else 1)
 
 
@@ -138,24 +140,26 @@ def _plant(arm: Robot, payload: float) -> Robot | Constrained:
     return Constrained(loaded)
 
 
-def _reference(start: list[float], goal: list[float] | None, move: float) -> Reference | list[float]:
-    """The way of least jerk, then rest; a set point where there is no way."""
+def _reference(arm: Robot, q0: list[float], goal: list[float] | None, move: float) -> Reference | list[float]:
+    """The way of least jerk of the driven joints, then rest; a set point where there is no way."""
     from dalembert.trajectories import minimum_jerk
 
+    start = [q0[c.position] for c in arm.model.drives]
     if goal is None or goal == start or move == 0:
         return start if goal is None else goal
     return minimum_jerk(start, goal, move)
 
 
-def _errors(run: Run) -> NDArray[np.float64] | None:
-    """q_d − q, (rows, n); None for a run that followed nothing."""
-    return run.reference - run.q if run.groups["reference"] else None
+def _errors(arm: Robot, run: Run) -> NDArray[np.float64] | None:
+    """q_d − q of the driven joints, (rows, n); None for a run that followed nothing."""
+    places = [c.position for c in arm.model.drives]
+    return run.reference - run.q[:, places] if run.groups["reference"] else None
 
 
-def _data(run: Run, files: list[str]) -> dict[str, Any]:
+def _data(arm: Robot, run: Run, files: list[str]) -> dict[str, Any]:
     import numpy as np
 
-    e, audit = _errors(run), run.audit()
+    e, audit = _errors(arm, run), run.audit()
     return {
         "robot": run.name,
         "status": run.status,
@@ -183,19 +187,27 @@ def _show_run(arm: Robot, run: Run, controller: str, files: list[str]) -> None:
 
     from dalembert.simulation.simulate import SAID
 
-    e, peak, effort = _errors(run), np.abs(run.tau).max(axis=0), arm.limits.effort
-    parts: dict[str, ArrayLike] = {
+    e, drives = _errors(arm, run), arm.model.drives
+    own = [c.first for c in drives]
+    peak, effort = np.abs(run.tau).max(axis=0)[own], arm.limits.effort[own]
+
+    def spread(values: NDArray[np.float64]) -> list[object]:
+        """Of the driven joints, blank beside the others."""
+        known = dict(zip([c.position for c in drives], values.tolist(), strict=True))
+        return [known.get(k, "") for k in range(arm.nq)]
+
+    parts: dict[str, Sequence[object]] = {
         "joint": arm.model.names("position"),
-        "q at start": run.q[0],
-        "at the end": run.q[-1],
+        "q at start": run.q[0].tolist(),
+        "at the end": run.q[-1].tolist(),
     }
     if e is not None:
-        parts |= {"final error": e[-1], "largest error": np.abs(e).max(axis=0)}
+        parts |= {"final error": spread(e[-1]), "largest error": spread(np.abs(e).max(axis=0))}
     if controller != FREE:
-        parts |= {"peak torque [N m, N]": peak, "its limit": effort}
+        parts |= {"peak torque [N m, N]": spread(peak), "its limit": spread(effort)}
     driven = "free" if controller == FREE else f"under {controller}"
     title = f"{arm.name} {driven}, {output.number(float(run.t[-1]))} s by {run.method} [rad, m]"
-    output.print_table(title, list(parts), zip(*(np.asarray(x).tolist() for x in parts.values()), strict=True))
+    output.print_table(title, list(parts), zip(*parts.values(), strict=True))
     audit = run.audit()
     output.print_table(
         "Energy [J]",

@@ -277,6 +277,19 @@ def positions(name: str, text: str | None, arm: Robot, *, within: bool = False) 
     return values
 
 
+def goal(name: str, text: str | None, arm: Robot) -> list[float] | None:
+    """Positions of the driven joints within their limits."""
+    drives = arm.model.drives
+    if arm.model.curved is None:
+        return positions(name, text, arm, within=True)
+    values = numbers(name, text, len(drives), ", ".join(c.name for c in drives))
+    for c, x in zip(drives, values or (), strict=False):
+        if not c.lower <= x <= c.upper:
+            why = f"{number(x)} for {c.name!r} is outside its limits, {number(c.lower)} to {number(c.upper)}"
+            raise click.BadParameter(why, param_hint=f"--{name}")
+    return values
+
+
 def rates(name: str, text: str | None, arm: Robot) -> list[float] | None:
     """Velocities or accelerations from the command line, one per joint or the several of each."""
     each = "one per joint" if arm.model.curved is None else ", ".join(arm.model.names("rate"))

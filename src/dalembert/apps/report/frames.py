@@ -26,8 +26,8 @@ def frames(context: Context) -> Made:
     parts = [
         html.figure(
             skeleton(context.scene, context.start),
-            "Joints as drums (or blocks that slide, or balls) along their axes, links as bars, base and tip with their axes "
-            "(x red, y green, z blue). Joints that are seen in one place share their words.",
+            "Joints as drums (or blocks that slide, or balls) along their axes, links as bars, base and tip with their "
+            "axes (x red, y green, z blue). Joints that are seen in one place share their words.",
         )
     ]
     parts += _dh(robot)
