@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-LONGEST_CHAIN = 8  # joints one after another: M of nine, all symbolic, takes minutes
+LONGEST_CHAIN = 8  # coordinates one after another: M of nine, all symbolic, takes minutes
 
 
 class NotHereError(Exception):
@@ -73,10 +73,12 @@ class Context:
     def equations(self) -> Equations:
         """The closed form, all parameters symbols; many oblique angles as decimals, which are fewer terms."""
         model = self.robot.model
-        chain = max((len(model.path(k)) for k in range(len(model.bodies))), default=0)
+        # A quaternion's polynomials are as long as those of twice as many angles.
+        size = [b.joint.nq if b.joint.quaternion is None else b.joint.nq + 4 for b in model.bodies]
+        chain = max((sum(size[i] for i in model.path(k)) for k in range(len(model.bodies))), default=0)
         if chain > LONGEST_CHAIN:
             raise NotHereError(
-                f"A chain of {chain} joints has more terms in closed form than anybody reads, or waits for; numbers "
+                "A chain as long as this one has more terms in closed form than anybody reads, or waits for; numbers "
                 "come from compiled kernels all the same. robot.equations('none') tries."
             )
         try:

@@ -184,7 +184,7 @@ class Live:
     def _ask(self) -> None:
         """The command of a law that is asked, until the next piece."""
         if self.law.asked:
-            x, r = self.x[: 2 * self.robot.n].tolist(), self._reference(np.array([self.t])).reshape(-1).tolist()
+            x, r = self.x[: len(self.robot.states)].tolist(), self._reference(np.array([self.t])).reshape(-1).tolist()
             u = self.law.act(self.t, x, r, (), list(self.gains.values()))
             self.held = {f"{name}{HELD}": float(value) for name, value in zip(self.law.outputs, u, strict=True)}
 
