@@ -608,7 +608,8 @@ def test_a_run_says_when_what_touched():
     law = dl.control.ComputedTorque(robot, kp=100, kd=20)
     run = dl.simulate(robot, law, world=floor, **words)
     assert list(run.contacts) == robot.contact_spans(run, floor) and run.contacts[0].second == "floor"
-    assert str(run.contacts[0]) in run.message and "0.02 m beyond the shapes" in run.message
+    said = f"{robot.collision().spheres.overestimate:.2g} m beyond the shapes"
+    assert str(run.contacts[0]) in run.message and said in run.message
     assert (
         np.array_equal(run.q, dl.simulate(robot, law, **words).q) and dl.simulate(robot, law, **words).contacts is None
     )
