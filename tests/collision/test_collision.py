@@ -301,9 +301,26 @@ def test_gradients_are_differences(name):
     for world in (None, scene()):
         d, g = c.gradient(q, world)
         steps = h * np.eye(arm(name).n)
-        slope = np.stack([(c.clearance(q + e, world) - c.clearance(q - e, world)) / (2 * h) for e in steps], -1)
-        smooth = np.isfinite(d) & (np.abs(slope - g).max(axis=1) < 1e-3)  # not where the nearest pair changes
-        assert smooth.mean() > 0.97 and np.abs(slope - g)[smooth].max() < 1e-6
+        ahead, back = (np.stack([c.clearance(q + s * e, world) for e in steps], -1) for s in (1, -1))
+        left, right = (d[:, None] - back) / h, (ahead - d[:, None]) / h
+        smooth = np.isfinite(d) & (np.abs(left - right).max(axis=1) < 1e-4)  # not where the nearest pair changes
+        assert smooth.mean() > 0.97 and np.abs(0.5 * (left + right) - g)[smooth].max() < 1e-6
+
+
+@pytest.mark.parametrize("solid", [Capsule(0.04, 0.5), Cylinder(0.04, 0.08), Cylinder(0.03, 0.3), Capsule(0.005, 0.02)])
+def test_few_spheres_along_an_axis_enclose_capsules_and_cylinders(solid):
+    """Fewer than cells would take, around every point of the solid, none farther out than is said."""
+    rows, over = enclose_geometry(solid, 0.02, Path())
+    kind, row, half = row_of(solid)
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-half, half, (20_000, 3))
+    x = x[np.asarray(SOLIDS[kind](row, tuple(x.T))[0]) <= 0]
+    assert (np.linalg.norm(x[:, None] - rows[:, :3], axis=-1) <= rows[:, 3]).any(axis=1).all()
+    away = rng.normal(size=(5_000, 3))
+    skin = rows[rng.integers(len(rows), size=5_000)]
+    skin = skin[:, :3] + skin[:, 3:] * away / np.linalg.norm(away, axis=1)[:, None]
+    assert np.asarray(SOLIDS[kind](row, tuple(skin.T))[0]).max() <= over + 1e-12
+    assert over <= 0.02 and len(rows) <= 12
 
 
 def test_states_that_are_none_give_no_number():
@@ -591,7 +608,8 @@ def test_a_run_says_when_what_touched():
     law = dl.control.ComputedTorque(robot, kp=100, kd=20)
     run = dl.simulate(robot, law, world=floor, **words)
     assert list(run.contacts) == robot.contact_spans(run, floor) and run.contacts[0].second == "floor"
-    assert str(run.contacts[0]) in run.message and "0.02 m beyond the shapes" in run.message
+    said = f"{robot.collision().spheres.overestimate:.2g} m beyond the shapes"
+    assert str(run.contacts[0]) in run.message and said in run.message
     assert (
         np.array_equal(run.q, dl.simulate(robot, law, **words).q) and dl.simulate(robot, law, **words).contacts is None
     )

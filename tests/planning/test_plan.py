@@ -117,6 +117,9 @@ def test_no_room_is_no_path(world: dl.World, planner: Planner) -> None:
     assert scene.search(START, GOAL[None], Settings(nodes=8, iterations=10_000)).status == -1
     none = scene.search(START, GOAL[None], Settings(iterations=2))
     assert none.status == 0 and none.path.shape == (0, 6) and none.iterations == 2
+    # Trees that cannot grow are tried from near what they have, and end as others do.
+    tight = planner.scene(world, clear=0.5).search(START, GOAL[None], Settings(iterations=5000))
+    assert tight.status == 0 and tight.iterations == 5000 and tight.nodes == 2
 
 
 # --------------------------------------------------------------------------------------------------------- whole plans

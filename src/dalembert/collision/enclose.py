@@ -30,9 +30,11 @@ from dalembert.spatial import Pose
 
 Array = NDArray[np.float64]
 TOLERANCE = 0.02  # [m]
-SHARE = 0.35  # of a shape's middle side: a finger is not enclosed as coarsely as an arm
+SHARE = 0.12  # of a shape's middle side: a finger is not enclosed as coarsely as an arm
+STACKED = 0.35  # the same of a cylinder that a few spheres along its axis enclose: far fewer than cells would take
 CELLS = 20_000  # per shape
 FINENESS = 3.0  # cells per tolerance, if there are not too many
+SLICES = 100  # of a capsule or a cylinder
 CANDIDATES = 40  # centers looked at for one sphere
 SURFACE = 0.25  # of a cell: how dense points are put on the surface of a mesh
 LEAKS = 0.5  # of the cells between parts of a surface: if it shuts off fewer, it is open
@@ -123,10 +125,31 @@ def enclose_geometry(
     if isinstance(geometry, Mesh):
         x, faces = mesh.read(mesh.resolve(geometry.filename, folder, package_dirs))
         return enclose_mesh(x * np.array(geometry.scale), faces, tolerance)
+    if isinstance(geometry, (Capsule, Cylinder)) and (line := _along_axis(geometry, tolerance)) is not None:
+        return line
     kind, row, half = row_of(geometry)
     cells = _Cells(-half, half, tolerance)
     depth = -np.asarray(SOLIDS[kind](row, tuple(cells.center.T))[0])
     return cells.cover(depth, depth >= -cells.ball)
+
+
+def _along_axis(geometry: Capsule | Cylinder, tolerance: float) -> tuple[Array, float] | None:
+    """Spheres along the axis of a capsule or cylinder that enclose it, each with its share of the length, a slice 2h
+    long: of radius √(r² + h²), which reach √(r² + h²) − r beyond the side and √(r² + h²) − h beyond a flat end. None
+    where that is too far, however they are spaced."""
+    r, length = geometry.radius, geometry.length
+    flat = isinstance(geometry, Cylinder)
+    within = min(tolerance, max(2 * (STACKED if flat else SHARE) * r, 1e-4))
+    for slices in range(1, SLICES + 1):
+        h = 0.5 * length / slices
+        radius = math.hypot(r, h) * SLACK
+        over = radius - (min(r, h) if flat else r)
+        if over <= within:
+            at = (np.arange(slices) + 0.5) * 2 * h if flat else np.arange(slices + 1) * 2 * h
+            rows = np.zeros((len(at), 4))
+            rows[:, 2], rows[:, 3] = at - 0.5 * length, radius
+            return rows, over
+    return None
 
 
 def enclose_mesh(vertices: Array, faces: NDArray[np.int64], tolerance: float = TOLERANCE) -> tuple[Array, float]:

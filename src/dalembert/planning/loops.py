@@ -328,6 +328,15 @@ def sample(k: Int, data: Reals, h: Ints, q: Reals) -> None:
         q[j] = fma(data[h[LIMITS_AT] + N + j], real(turns >> 40) * ULP, data[h[LIMITS_AT] + j])
 
 
+def around(limits: Reals, a: Reals, scale: Real, q: Reals) -> None:
+    """Move a sample of the whole range near a state: a + scale (q − middle), within the limits."""
+    for j in range(N):
+        low = limits[j]
+        span = limits[N + j]
+        near = fma(scale, q[j] - fma(0.5, span, low), a[j])
+        q[j] = minimum(maximum(near, low), low + span)
+
+
 def copy(a: Reals, b: Reals) -> None:
     for j in range(N):
         b[j] = a[j]
@@ -337,7 +346,8 @@ def connect(
     h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, trees: Reals, radii: Reals, parents: Ints, info: Ints
 ) -> Int:
     """Trees from the start and from the goals that grow to samples and to each other (Kuffner and LaValle 2000), each
-    node with a domain that shrinks where it fails (Yershova et al. 2005). 1 if they met; info then has the two nodes,
+    node with a domain that shrinks where it fails (Yershova et al. 2005). Trees that hardly grow, an end being in a
+    narrow place, try every second sample near one of their nodes. 1 if they met; info then has the two nodes,
     start tree first. Else 0 (no more iterations) or −1 (no more room)."""
     room = info[ROOM]
     q = work[STATES:]
@@ -355,6 +365,9 @@ def connect(
         mine = trees[t * (room * N) :]
         theirs = trees[u * (room * N) :]
         sample(info[ITERATIONS] + info[SKIPPED], data, h, q)
+        if info[ITERATIONS] % 2 == 0 and info[ITERATIONS] > STUCK * (info[SIZES] + info[SIZES + 1]):
+            node(mine, info[ITERATIONS] // 2 % info[SIZES + t], other)
+            around(data[h[LIMITS_AT] :], other, 0.5 / real(1 << (info[ITERATIONS] // 2 % SCALES)), q)
         k = nearest(mine, info[SIZES + t], q, scratch)
         node(mine, k, other)
         length = between(other, q, d)
@@ -576,7 +589,7 @@ FUNCTIONS = (
         node,
         nearest,
     ),
-    *(sample, copy, connect, trace, straight, shortcut, smooth, simplify, plan, judge, judge_edges),
+    *(sample, around, copy, connect, trace, straight, shortcut, smooth, simplify, plan, judge, judge_edges),
 )
 EXPORTED = ("plan", "judge", "judge_edges")
 # Called from many places, and long: written once each.

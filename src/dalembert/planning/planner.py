@@ -43,6 +43,8 @@ LONGEST = 4096  # states of a path
 LINE = 64  # bytes of a cache line
 PART = 9  # fine spheres under one coarse one, at most
 ROUNDS = 30  # steps toward the smallest sphere around a part
+STUCK = 1024  # iterations for each node: with fewer nodes, trees are tried from near what they have
+SCALES = 4  # halvings of the range that is near
 KEPT = 8  # settings whose arrays a scene keeps
 HOW = Emission("poses", longest=3_000)
 
@@ -108,6 +110,8 @@ class Machine:
             "FLAGS": states + -(-6 * n // W) * W + W,
             "FAR": FAR,
             "ULP": 2.0**-24,
+            "STUCK": STUCK,
+            "SCALES": SCALES,
         }
         program = compile_function(self._poses(model), [(n,)], [(12 * len(carriers),)], "poses").program
         key = (str(W), kind.name, repr(self.numbers), program.text, _source())
