@@ -301,7 +301,7 @@ class Robot(Displayed):
         return self.model.nv
 
     @property
-    def driven(self) -> Array:
+    def driven(self) -> NDArray[np.bool_]:
         """Which of the velocities a drive acts along, (nv,) of bool: not those of floating, spherical and planar
         joints."""
         return np.array(self.model.driven, bool)

@@ -316,7 +316,8 @@ class Collision:
                 """Velocity of the center of a group by some of its joints, and what its balls may have besides."""
                 if not moved:
                     return ZERO, 0.0
-                v = w = ZERO
+                v: Vector = ZERO
+                w: Vector = ZERO
                 for j in sorted(moved):
                     v, w = add(v, scale(rate[j], parts[j].v)), add(w, scale(rate[j], parts[j].w))
                 pose = T[int(self.groups[g, 0])]

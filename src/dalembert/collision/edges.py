@@ -254,7 +254,7 @@ def float32_margin(collision: Collision, world: WorldArrays, extent: Array) -> f
     return 2.0 * centers + STEPS * UNIT * (2.0 * size + _reach(world))
 
 
-def sound_clearance(collision: Collision, world: WorldArrays) -> Callable[[Array, float], Array]:
+def sound_clearance(collision: Collision, world: WorldArrays) -> Callable[..., Array]:
     """clearance(q (B, n), limit) → (B,), up to a limit [m] (infinite beyond it), in float32, which is quicker, less the
     margin that makes it no larger than the exact one of the spheres."""
     extent = _usual_extent(collision)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from math import isfinite
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.flow import Array
 from dalembert.optimal.problem import OptimalControl
@@ -85,7 +86,7 @@ class Barrier:
         u = np.concatenate((room.kept[:count, 1:, n + 1 :], room.end[:count, None, n + 1 :]), 1)
         return x, u, room.last[:count].copy()
 
-    def _merit(self, cost: Array, g: Array, s: Array, e: Array, gap: Array) -> tuple[Array, Array]:
+    def _merit(self, cost: Array | float, g: Array, s: Array, e: Array, gap: Array | float) -> tuple[Array, Array]:
         """(φ without what ν weighs, that)."""
         logarithms = np.where(self.on, np.log(s), 0.0).sum((-2, -1))
         off = np.where(self.on, np.abs(g + s), 0.0).sum((-2, -1))
@@ -249,7 +250,7 @@ class Barrier:
             state.mu = state.mu / FACTOR if state.mu > LEAST else 0.0
 
 
-def _longest(s: Array, ds: Array, on: Array, keep: float) -> float:
+def _longest(s: Array, ds: Array, on: NDArray[np.bool_], keep: float) -> float:
     """The longest step, at most 1, after which 1 − keep of each is left."""
     falls = on & (ds < 0.0)
     return float(min(1.0, (-keep * s[falls] / ds[falls]).min(initial=1.0)))

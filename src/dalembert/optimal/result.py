@@ -291,9 +291,9 @@ class _Chunk:
         if not self.guessed:
             run(e, self.states, min(iterations, FREE), COARSE, tell)
         for k, state in enumerate(self.states):
-            tries = [[guess, iterations]]
+            tries = [((guess[0], guess[1], guess[2]), iterations)]
             if not self.guessed and state.reason not in (DIVERGED, STOPPED):
-                tries.insert(0, [(e.xs, e.us, e.ps), min(iterations, FREE)])
+                tries.insert(0, ((e.xs, e.us, e.ps), min(iterations, FREE)))
             for (x, u, P), most in tries:
                 if state.reason == STOPPED:
                     break
@@ -311,8 +311,10 @@ class _Chunk:
             if left > accuracy and state.reason == CONVERGED:
                 state.reason = VIOLATED
         found = list(self.certify())
-        weights, own = self.problem.places_of_limits  # for the gradient each limit weighs λ, and next to no more
-        e.ps[..., weights], e.ps[..., own] = EVEN, kept / EVEN
+        weights, multipliers = (
+            self.problem.places_of_limits
+        )  # for the gradient each limit weighs λ, and next to no more
+        e.ps[..., weights], e.ps[..., terms] = EVEN, kept / EVEN
         found[4], found[-1] = self.certify()[4], kept
         return tuple(found)
 

@@ -64,11 +64,11 @@ class Positions(list[Scalar]):
 
     def __init__(self, values: Scalars, count: int, difference: Callable[..., Sequence[Scalar]] | None) -> None:
         super().__init__(values)
-        self.count, self.difference = count, difference
+        self.length, self.difference = count, difference
 
     def minus(self, other: Scalars) -> list[Scalar]:
         """What leads from another to these: a plain difference, or a tangent vector at the other."""
-        at = 0 if self.difference is None else self.count
+        at = 0 if self.difference is None else self.length
         own = [] if self.difference is None else self.difference(other[:at], self[:at])
         return [*own, *(a - b for a, b in zip(self[at:], other[at:], strict=True))]
 

@@ -193,9 +193,9 @@ def comparable(e: Equations, name: str) -> Quantity:
         return lambda values: assembled(printed, make(), at, lambda p: "", {}).value(values)
 
     mistaken = {key: other(make) for key, make in mistakes(e, printed).items()}
-    rows = _told(value) if printed == "J" else ()
-    of_motion = {"rows": rows, "floating": printed in ("P", "L"), "units": e.ring.quaternions}
-    return replace(found, difference=difference, mistaken=mistaken, **of_motion)
+    rows, floating = _told(value) if printed == "J" else (), printed in ("P", "L")
+    units = e.ring.quaternions
+    return replace(found, difference=difference, mistaken=mistaken, rows=rows, floating=floating, units=units)
 
 
 def mistakes(e: Equations, name: str) -> dict[tuple[str, str], Callable[[], Any]]:

@@ -111,7 +111,8 @@ class Piecewise(Trajectory):
         """By Taylor's series of each piece around the middle of what lies in it: |x⁽ᵏ⁾| ≤ Σ_j |x⁽ᵏ⁺ʲ⁾| rʲ/j!."""
         if self.repeats:
             return None
-        first, last = (np.searchsorted(self.breaks[1:-1], t, side=side) for t, side in ((low, "right"), (high, "left")))
+        inner = self.breaks[1:-1]
+        first, last = np.searchsorted(inner, low, side="right"), np.searchsorted(inner, high, side="left")
         last = np.maximum(first, last)
         found = Bends(*np.zeros((4, len(low), self.m)))
         for k in range(int((last - first).max(initial=-1)) + 1):
