@@ -311,9 +311,8 @@ class _Chunk:
             if left > accuracy and state.reason == CONVERGED:
                 state.reason = VIOLATED
         found = list(self.certify())
-        weights, multipliers = (
-            self.problem.places_of_limits
-        )  # for the gradient each limit weighs λ, and next to no more
+        weights, terms = self.problem.places_of_limits
+        # For the gradient each limit weighs λ, and next to no more.
         e.ps[..., weights], e.ps[..., terms] = EVEN, kept / EVEN
         found[4], found[-1] = self.certify()[4], kept
         return tuple(found)
