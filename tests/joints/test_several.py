@@ -39,7 +39,6 @@ REFUSED = {
     "momenta": lambda r, q: r.flow(momenta=True),
     "sticking": lambda r, q: r.flow(friction="sticking"),
     "computed torque": lambda r, q: dl.control.ComputedTorque(r),
-    "page": lambda r, q: dl.write_page(r, "never.html"),
     "flexible": lambda r, q: dl.FlexibleRobot(r, stiffness=1e3),
     "excite": lambda r, q: dl.identification.excite(r),
     "firmware": lambda r, q: dl.firmware.make_firmware(r, 1.0),

@@ -192,6 +192,7 @@ class Run(Displayed):
         scale = max(float(np.ptp(part)) for part in parts)
         if "kinetic_energy" in self.columns:  # in play even where it stays what it is
             scale = max(scale, float(self["kinetic_energy"].max()))
+        scale = max(scale, float(np.spacing(np.abs(H).max())))  # nothing is told below the rounding of what is stored
         largest = float(np.abs(gaps).max())
         relative = largest / scale if scale > 0 else (0.0 if largest == 0 else np.inf)
         excess = float((H - H[0] - work).max())

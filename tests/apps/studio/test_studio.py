@@ -198,7 +198,7 @@ def test_wrong_uses():
     with pytest.raises(dl.InputError, match="a studio takes a Robot"):
         dl.studio.Studio("panda")
     arm = dl.load("planar-2r")
-    with pytest.raises(dl.InputError, match="q must be 2 finite numbers"):
+    with pytest.raises(dl.InputError, match=r"q has shape \(1,\); it must be \(2,\): one per joint"):
         dl.studio.Studio(arm, port=0, q=[1.0])
     with pytest.raises(dl.InputError, match="plain is a switch"):
         dl.studio.Studio(arm, port=0, plain="yes")

@@ -120,7 +120,8 @@ def _show_card(arm: Robot, card: dict[str, Any]) -> None:
 
 
 def _size(arm: Robot) -> str:
-    joints = f"{len(arm.joint_names)} joints"
+    count = len(arm.joint_names)
+    joints = "1 joint" if count == 1 else f"{count} joints"
     return f"{joints} ({arm.nq} positions, {arm.nv} velocities)" if arm.model.curved else joints
 
 
