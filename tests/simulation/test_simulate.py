@@ -690,9 +690,10 @@ def test_a_run_that_its_steps_bend_says_so():
 
 
 def test_books_of_what_rests_are_not_open():
-    """A mobile arm held where it is moves by rounding alone: gaps of 1e-26 J are none beside the energy of its weight."""
+    """A mobile arm held where it is moves by rounding alone: gaps of 1e-26 J are none beside the energy stored."""
     arm = dl.load("panda", base="planar")
-    run = simulate(arm, dl.control.PDGravity.for_bandwidth(arm, 10.0), q0=arm.home, reference=arm.home[3:], duration=0.2)
+    law = dl.control.PDGravity.for_bandwidth(arm, 10.0)
+    run = simulate(arm, law, q0=arm.home, reference=arm.home[3:], duration=0.2)
     assert "books" not in run.message and run.audit().relative < 1e-3
 
 
