@@ -210,6 +210,8 @@ def rollouts(
     threads: of this process (one); scheduler: "local" (processes, all), a Dask address or client. file: the kept rows
     go to this .npy, in which they can be larger than memory. progress(done, B) is called after each chunk."""
     wanted = measures if isinstance(measures, Measures) else Measures(measures, error)
+    if wanted.world is not None:
+        raise InputError("contacts with a world are found of one run: of a batch's, robot.contact_spans tells")
     given = (parameters, disturbances, payload, friction, sensors, torque_limits)
     asked = read_request(
         system, controller, (q0, qd0, x0), duration, dt, method, reference, *given, wanted, every, keep, number, seed

@@ -74,7 +74,6 @@ def simulate(
     limits: JointLimits | str | None = None,
     friction: bool | str | None = None,
     measures: Measures | Sequence[str] | str = (),
-    world: World | WorldArrays | None = None,
 ) -> Run:
     """The motion of a system from (q0, qd0) over `duration` [s]: ẋ = f(t, x, w), w = clip(u + τ(t)) + d(t).
 
@@ -90,19 +89,19 @@ def simulate(
     sensors: sample time, delay, noise, quantization (`Sensors`). solver: a `Solver`, or its method alone.
     limits: `JointLimits`, or what happens at those of position alone: "stop", "bounce", "report". Limits of position,
     velocity and effort that a robot passes are named at the end (`run.beyond`).
-    friction: True, or for a Robot "sticking". measures: rows of `MEASURES`, in `run.measures`.
-    world: when the links of a Robot touch its obstacles or each other is named at the end (`run.contacts`); `World()`
-    has none. Nothing is stopped by it: contact has no force here.
+    friction: True, or for a Robot "sticking". measures: rows of `MEASURES`, in `run.measures`; with `Measures(world=…)`
+    what touches is named at the end (`run.contacts`), and nothing is stopped by it: contact has no force here.
     Ctrl-C ends a run, which keeps what it has."""
     acting, eyes = read_noun("inputs", inputs, Inputs), read_noun("sensors", sensors, Sensors)
     way, bounds = read_noun("solver", solver, Solver, "method"), read_noun("limits", limits, JointLimits, "position")
     clock, seed = way.clock(duration, dt), read_noise_seed(eyes)
-    shapes = _shapes(system, world)
+    wanted = measures if isinstance(measures, Measures) else Measures(measures)
+    shapes = _shapes(system, wanted.world)
     plant = _plant(system, friction, acting, way)
     law, asked = read_controller(controller, plant)
     sampling = eyes.sampling(law, asked, clock.dt, way.adaptive)
     motion = read_reference(reference)
-    loop = _loop(plant, law, motion, tau, acting, eyes, sampling, bounds, measures)
+    loop = _loop(plant, law, motion, tau, acting, eyes, sampling, bounds, wanted)
     warn_of_reference(plant, law, motion, clock.dt * clock.steps)
     x, z = read_start(plant, q0, qd0, x0, loop.own)
     noise = eyes.deviations(law, plant, sampling.period)
@@ -136,7 +135,7 @@ def simulate(
             Stepper(loop, feed, rollout, clock.steps, clock.every, judged, ask, fences).run(X0, record, bar)
     finally:
         bar.close()
-    run = _with_contacts(_assemble(loop, motion, record, way.method, clock.dt), shapes, world)
+    run = _with_contacts(_assemble(loop, motion, record, way.method, clock.dt), shapes, wanted.world)
     if run.ok and not way.adaptive and loop.supply is not None and not plant.settle and bounds.position != "bounce":
         gap = run.audit().relative
         if gap > LEAK:
@@ -151,8 +150,8 @@ def _shapes(system: object, world: World | WorldArrays | None) -> Collision | No
         return None
     if not isinstance(system, Robot):
         raise InputError(
-            f"contacts with a world are looked for of a Robot, not of a {type(system).__name__}: leave out world=, and "
-            "ask robot.contact_spans(run, world) of the robot in it"
+            f"contacts with a world are looked for of a Robot, not of a {type(system).__name__}: leave out the world, "
+            "and ask robot.contact_spans(run, world) of the robot in it"
         )
     found = system.collision()
     found.distances(np.zeros((0, system.n)), world)
@@ -205,7 +204,7 @@ def _loop(
     eyes: Sensors,
     sampling: Sampling,
     bounds: JointLimits,
-    measures: Measures | Sequence[str] | str,
+    wanted: Measures,
 ) -> ClosedLoop:
     torques = read_torque_limits(bounds.torque, plant.driven, plant)
     if torques and law is None and tau is None:
@@ -213,7 +212,6 @@ def _loop(
     if law is not None and law.follows and motion is None:
         raise InputError(f"{law.name!r} follows {list_names(law.follows)}: give reference=")
     follows = law is not None and law.follows and motion is not None
-    wanted = measures if isinstance(measures, Measures) else Measures(measures)
     disturbed: Sequence[str] = () if acting.disturbance is None else plant.driven
     if isinstance(acting.disturbance, Mapping):
         check_names(f"input of {plant.name!r} to disturb", tuple(acting.disturbance), plant.driven)
