@@ -185,7 +185,7 @@ def test_a_wrong_argument_gets_a_sentence(arm, call, words):
         (lambda a, q: dl.load("pandas"), "unknown robot 'pandas'; did you mean 'panda'"),
         (lambda a, q: dl.load("panda", tip="hand"), "unknown frame 'hand'"),
         (lambda a, q: a.with_tip("link8"), "unknown frame 'link8'"),
-        (lambda a, q: a.equations().entry("Q"), "'det', 'Y', 'Mdot', 'centripetal', 'coriolis'"),
+        (lambda a, q: a.equations().entry("Q"), "'det', 'Y', 'Mdot', 'qd', 'centripetal', 'coriolis'"),
         (lambda a, q: a.without_payload(), "unknown payload 'payload'; there is no payload to choose from"),
     ],
 )
