@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.optimal.test_curved import pendulum, quadrotor
+from test_on_manifolds import pendulum, quadrotor
 from tests.test_own_system import CartPole
 
 import dalembert as dl
