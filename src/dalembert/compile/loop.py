@@ -146,13 +146,12 @@ class UfuncLoop(Lines):
     def _tile(self, width: int, first: str, lanes: str, partial: str, only: str = "") -> None:
         place = {"gather": 0, "scatter": 0}
         for k, shape in enumerate(self.shapes):
-            if k == self.inputs:
-                self._fetch_next(width, first)
             if k == self.inputs and self.placed:
                 self._placed_results(f"body_{width}{only}", width, first, lanes, partial)
                 return
             if k == self.inputs:
                 self._fetch_results(width, first)
+                self._fetch_next(width, first)
                 self.do(f"call void @body_{width}(ptr %in, ptr %out)")
             direction = "gather" if k < self.inputs else "scatter"
             size = prod(shape)
