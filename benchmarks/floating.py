@@ -32,7 +32,8 @@ ROBOTS = {"solo12": "solo12.urdf", "talos, 38": "talos_reduced.urdf"}
 COLD = "g1_29dof_with_hand_rev_1_0.urdf"
 STATES, LOOP, REPEAT = 20_000, 400, 500
 SIZES = (1 << 20, 1 << 24)  # bytes of a batch of matrices: in the cache, and beyond
-ROUNDS = 9
+WARM = 4_000  # states: short batches are repeated for about as long as Pinocchio's loop takes, most turns warm
+ROUNDS = 25
 
 
 def file_of(name: str) -> Path:
@@ -90,7 +91,7 @@ def compare(robot: dl.Robot, what: str, theirs: Callable[[int], object], batch: 
     count, lone = len(batch[0]), [np.ascontiguousarray(a[0]) for a in batch]
     out = tuple(np.empty((count, *shape)) for shape in kernel.outputs)
     given = out if len(out) > 1 else out[0]
-    turns = max(1, 400 // count)  # a short batch again and again: it stays in the cache
+    turns = max(1, WARM // count)  # a short batch again and again: it stays in the cache
     times = best_of_each(
         ROUNDS,
         {
