@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, count, number
+from dalembert.arguments import Array, array, count, number
 from dalembert.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from dalembert.control.linear import StateSpace
     from dalembert.symbolic.compare import Quantity
-
-Array = NDArray[np.float64]
 
 
 def python_control() -> ModuleType:

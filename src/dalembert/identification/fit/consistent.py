@@ -25,14 +25,13 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.errors import InputError, MissingExtraError
 from dalembert.identification.fit.estimate import Estimate
 from dalembert.identification.fit.regression import Compressed
 from dalembert.identification.fit.regressor import ONE_SIDED, Base, Columns, find_units
 
-Array = NDArray[np.float64]
 MARGIN = 1e-6  # of a body's own size: how far inside the cone the answer is asked to be
 EXACT = 1e-7  # of the torques: what is left below it is rounding
 GAP = 1e-3  # of the residual's square, between an answer and its lower bound: it is the best
