@@ -1,11 +1,40 @@
-"""Names of packages and methods of classes that are imported when they are first used, so that importing the package or
-the class itself is free."""
+"""Names of packages, methods of classes and other people's libraries that are imported when they are first used: until
+then they cost nothing."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable
 from importlib import import_module
+from types import ModuleType
+
+from dalembert.errors import MissingExtraError
+
+# Libraries that extras bring: the name by which people know one, and what to install.
+EXTRAS = {
+    "anywidget": ("anywidget", "dalembert[notebook]"),
+    "casadi": ("casadi", "dalembert[casadi]"),
+    "clarabel": ("clarabel", "dalembert[opt]"),
+    "control": ("python-control", "dalembert[control]"),
+    "gymnasium": ("gymnasium", "dalembert[gym]"),
+    "jax": ("jax", "dalembert[jax]"),
+    "matplotlib.pyplot": ("matplotlib", "dalembert[plot]"),
+    "pandas": ("pandas", "dalembert[pandas]"),
+    "pinocchio": ("pinocchio", "pin"),
+    "polars": ("polars", "dalembert[polars]"),
+    "pyarrow": ("pyarrow", "dalembert[parquet]"),
+    "ruckig": ("ruckig", "dalembert[traj]"),
+    "sympy": ("SymPy", "dalembert[lagrange]"),
+    "torch": ("torch", "dalembert[torch]"),
+}
+
+
+def library(module: str) -> ModuleType:
+    """A library of EXTRAS, or a MissingExtraError that says which command adds it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtraError("{} is not installed: pip install '{}'".format(*EXTRAS[module])) from None
 
 
 def open_door(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:

@@ -237,7 +237,7 @@ def read_step(
     if not isinstance(system, System):
         raise InputError(f"firmware is made for a robot, or another system with flow(); got {type(system).__name__}")
     if not system.inputs:
-        raise InputError(f"{system.name!r} has no drive: there is nothing to control")
+        raise InputError(f"{system.name!r} has no joints that are driven: there is nothing to control")
     if controller is None or (
         callable(controller) and not hasattr(controller, "law") and not isinstance(controller, type)
     ):
