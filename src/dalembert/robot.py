@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from dalembert.kinematics import (
         jacobian as jacobian_,
         manipulability as manipulability_,
-        nearest as nearest_,
+        nearest_singularity as nearest_,
         singular as singular_,
         statics as statics_,
         task_space as task_,
