@@ -29,9 +29,10 @@ Array = NDArray[Any]
 
 HEADER = (
     *("COARSE", "MOVING", "BLOCKS", "BOXES", "CYLINDERS", "PLANES", "COARSE_AT", "FINE_AT", "BOXES_AT"),
-    *("CYLINDERS_AT", "PLANES_AT", "LIMITS_AT", "RADII_AT", "LINKS_AT", "PAIRS_AT", "SAMPLES_AT", "MIDS", "CENTERS"),
-    "FINES",
+    *("CYLINDERS_AT", "PLANES_AT", "LIMITS_AT", "LINKS_AT", "PAIRS_AT", "SAMPLES_AT", "MIDS", "CENTERS"),
+    *("FINES", "LAST", "LAST_LINK", "LAST_OTHER"),  # the last three: what touched, written by the loops
 )
+LAST = ("NOTHING", "ITSELF", "BOX", "CYLINDER", "PLANE")
 SETTINGS = ("RANGE", "FINER", "RADIUS", "ALPHA", "LEAST", "RATIO", "CHANGE")
 INFO = (
     *("STATUS", "SIZE", "RAW", "ITERATIONS", "MOST", "ROOM", "LONGEST", "ROUNDS", "GOALS", "SKIPPED"),
@@ -96,7 +97,7 @@ class Machine:
         self.width = llvm.width_for(llvm.host(), kind)
         W, n = self.width, model.n
         own = {f"{name}": k for k, name in enumerate(HEADER)}
-        own |= {name: k for k, name in enumerate(SETTINGS)} | {name: k for k, name in enumerate(INFO)}
+        own |= {name: k for k, name in enumerate(LAST)} | {name: k for k, name in enumerate(SETTINGS)} | {name: k for k, name in enumerate(INFO)}
         states = (n + 12 * len(carriers)) * W
         self.numbers: dict[str, int | float] = {
             **own,
@@ -221,7 +222,7 @@ class Planner:
         big[3::4] += clear
         small[3::4] += clear
         tables = [big, small, _by_lanes(boxes, W), _by_lanes(cylinders, W)]
-        tables += [arrays.half_spaces.ravel(), np.concatenate((lower, upper - lower, [clear])), big[3::4]]
+        tables += [arrays.half_spaces.ravel(), np.concatenate((lower, upper - lower, [clear]))]
         tables = [np.concatenate((t, np.zeros(-len(t) % W))) for t in tables]
         at = np.concatenate(([0], np.cumsum([len(t) for t in tables])))
         n = self.model.n
@@ -234,6 +235,7 @@ class Planner:
         header |= {"COARSE": len(coarse) // 4, "MOVING": moving, "BLOCKS": blocks, "PLANES": len(arrays.half_spaces)}
         header |= {"BOXES": -(-len(boxes) // W), "CYLINDERS": -(-len(cylinders) // W)}
         header |= {"LINKS_AT": first, "PAIRS_AT": first + len(links), "SAMPLES_AT": first + len(links) + len(pairs)}
+        header |= dict.fromkeys(HEADER[-3:], 0)
         header["MIDS"] = int(self.machine.numbers["FLAGS"]) + blocks * W
         header["CENTERS"] = header["MIDS"] + 4 * blocks * W
         header["FINES"] = header["CENTERS"] + 3 * W * (len(coarse) // 4)
