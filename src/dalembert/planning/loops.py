@@ -24,8 +24,8 @@ def placed(pose: Reals, sphere: Reals, row: Int) -> Vector:
     return fma(load(pose, W * (3 * row + 2)), sphere[2], t)
 
 
-def in_box(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Mask:
-    """Whether spheres touch a box with rounded edges: |max(|Rᵀ(x − c)| − h, 0)| < r + ρ."""
+def box_gap(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Vector:
+    """Negative where spheres touch a box with rounded edges: |max(|Rᵀ(x − c)| − h, 0)|² − (r + ρ)²."""
     dx = x - b[0]
     dy = y - b[W]
     dz = z - b[2 * W]
@@ -33,7 +33,7 @@ def in_box(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Mask:
     v = maximum(absolute(fma(dz, b[10 * W], fma(dy, b[7 * W], dx * b[4 * W]))) - b[13 * W], 0.0)
     w = maximum(absolute(fma(dz, b[11 * W], fma(dy, b[8 * W], dx * b[5 * W]))) - b[14 * W], 0.0)
     reach = r + b[15 * W]
-    return fma(u, u, fma(v, v, w * w)) < reach * reach
+    return fma(u, u, fma(v, v, w * w)) - reach * reach
 
 
 def near_boxes(x: Real, y: Real, z: Real, r: Real, b: Reals) -> Mask:
@@ -48,8 +48,8 @@ def near_boxes(x: Real, y: Real, z: Real, r: Real, b: Reals) -> Mask:
     return fma(u, u, fma(v, v, w * w)) < reach * reach
 
 
-def in_cylinder(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Mask:
-    """Whether spheres touch a cylinder: along its axis and away from it."""
+def cylinder_gap(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Vector:
+    """Negative where spheres touch a cylinder: along its axis and away from it."""
     dx = x - b[0]
     dy = y - b[W]
     dz = z - b[2 * W]
@@ -57,7 +57,7 @@ def in_cylinder(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Mask:
     square = fma(dx, dx, fma(dy, dy, fma(dz, dz, -(along * along))))
     u = maximum(absolute(along) - b[6 * W], 0.0)
     v = maximum(sqrt(maximum(square, 0.0)) - b[7 * W], 0.0)
-    return fma(u, u, v * v) < r * r
+    return fma(u, u, v * v) - r * r
 
 
 def near_cylinders(x: Real, y: Real, z: Real, r: Real, b: Reals) -> Mask:
@@ -72,9 +72,9 @@ def near_cylinders(x: Real, y: Real, z: Real, r: Real, b: Reals) -> Mask:
     return fma(u, u, v * v) < r * r
 
 
-def below(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Mask:
-    """Whether spheres touch a half space: n·x − d < r."""
-    return fma(x, b[0], fma(y, b[1], z * b[2])) - b[3] < r
+def plane_gap(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Vector:
+    """Negative where spheres touch a half space: n·x − d − r."""
+    return fma(x, b[0], fma(y, b[1], z * b[2])) - b[3] - r
 
 
 def hits(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
@@ -164,7 +164,7 @@ def hits_world(
             k = 16 * W * b + lowest(candidates)
             candidates = candidates & (candidates - 1)
             near[count] = k
-            count = count + (1 if bits(in_box(x, y, z, r, boxes[k:])) != 0 else 0)
+            count = count + (1 if bits(box_gap(x, y, z, r, boxes[k:]) < 0.0) != 0 else 0)
     last_box = count
     for b in range(h[CYLINDERS]):
         candidates = bits(near_cylinders(mx, my, mz, reach, cylinders[8 * W * b :]))
@@ -172,11 +172,11 @@ def hits_world(
             k = 8 * W * b + lowest(candidates)
             candidates = candidates & (candidates - 1)
             near[count] = k
-            count = count + (1 if bits(in_cylinder(x, y, z, r, cylinders[k:])) != 0 else 0)
+            count = count + (1 if bits(cylinder_gap(x, y, z, r, cylinders[k:]) < 0.0) != 0 else 0)
     last_cylinder = count
     for k in range(h[PLANES]):
         near[count] = 4 * k
-        count = count + (1 if bits(below(x, y, z, r, planes[4 * k :])) != 0 else 0)
+        count = count + (1 if bits(plane_gap(x, y, z, r, planes[4 * k :]) < 0.0) != 0 else 0)
     if count > 0:
         unfold(h, data, work, c)
     for i in range(count):
@@ -192,7 +192,7 @@ def hits_world(
 
 def link_hits(h: Ints, data: Reals, work: Reals, c: Int, kind: Int, at: Int) -> Int:
     """The lanes in which fine spheres of a coarse one touch an obstacle."""
-    found = 0
+    least = wide(0.0)
     link = h[h[LINKS_AT] + 3 * c :]
     boxes = data[h[BOXES_AT] + at :]
     cylinders = data[h[CYLINDERS_AT] + at :]
@@ -204,12 +204,12 @@ def link_hits(h: Ints, data: Reals, work: Reals, c: Int, kind: Int, at: Int) -> 
         z = load(center, 2 * W)
         r = data[h[FINE_AT] + 4 * f + 3]
         if kind == BOX:
-            found = found | bits(in_box(x, y, z, r, boxes))
+            least = minimum(least, box_gap(x, y, z, r, boxes))
         elif kind == CYLINDER:
-            found = found | bits(in_cylinder(x, y, z, r, cylinders))
+            least = minimum(least, cylinder_gap(x, y, z, r, cylinders))
         else:
-            found = found | bits(below(x, y, z, r, planes))
-    return found
+            least = minimum(least, plane_gap(x, y, z, r, planes))
+    return bits(least < 0.0)
 
 
 def hits_again(h: Ints, data: Reals, work: Reals) -> Int:
@@ -223,15 +223,15 @@ def hits_again(h: Ints, data: Reals, work: Reals) -> Int:
     unfold(h, data, work, h[LAST_OTHER])
     a = h[h[LINKS_AT] + 3 * h[LAST_LINK] :]
     b = h[h[LINKS_AT] + 3 * h[LAST_OTHER] :]
-    found = 0
+    least = wide(0.0)
     radius = data[h[FINE_AT] + 3 :]
     centers = work[h[FINES] :]
     less = data[h[LIMITS_AT] + 2 * N]
     for k in range(a[1], a[2]):
         own = radius[4 * k] - less
         for l in range(b[1], b[2]):
-            found = found | touching(centers[3 * W * k :], centers[3 * W * l :], own + radius[4 * l])
-    return found
+            least = minimum(least, gap(centers[3 * W * k :], centers[3 * W * l :], own + radius[4 * l]))
+    return bits(least < 0.0)
 
 
 def unfold(h: Ints, data: Reals, work: Reals, c: Int) -> None:
@@ -252,12 +252,17 @@ def unfold(h: Ints, data: Reals, work: Reals, c: Int) -> None:
                 store(to, 3 * W * f, fma(d, fine[4 * f + 2], fma(b, fine[4 * f + 1], fma(a, fine[4 * f], p))))
 
 
-def touching(a: Reals, b: Reals, r: Real) -> Int:
-    """The lanes in which centers are nearer than r."""
+def gap(a: Reals, b: Reals, r: Real) -> Vector:
+    """Negative in the lanes in which centers are nearer than r."""
     dx = load(a, 0) - load(b, 0)
     dy = load(a, W) - load(b, W)
     dz = load(a, 2 * W) - load(b, 2 * W)
-    return bits(fma(dx, dx, fma(dy, dy, dz * dz)) < r * r)
+    return fma(dx, dx, fma(dy, dy, dz * dz)) - r * r
+
+
+def touching(a: Reals, b: Reals, r: Real) -> Int:
+    """The lanes in which centers are nearer than r."""
+    return bits(gap(a, b, r) < 0.0)
 
 
 def meets(h: Ints, data: Reals, work: Reals, near: Ints, i: Int, j: Int) -> Int:
@@ -276,7 +281,7 @@ def meets(h: Ints, data: Reals, work: Reals, near: Ints, i: Int, j: Int) -> Int:
     for l in range(b[1], b[2]):
         near[count] = l
         count = count + (1 if touching(centers[3 * W * l :], first, radius[4 * l] + around) != 0 else 0)
-    found = 0
+    least = wide(0.0)
     if count > 0:
         around = data[h[COARSE_AT] + 4 * j + 3] - less
         first = work[h[CENTERS] + 3 * W * j :]
@@ -288,8 +293,8 @@ def meets(h: Ints, data: Reals, work: Reals, near: Ints, i: Int, j: Int) -> Int:
             k = near[m]
             own = radius[4 * k] - less
             for l in range(count):
-                found = found | touching(centers[3 * W * k :], centers[3 * W * near[l] :], own + radius[4 * near[l]])
-    return found
+                least = minimum(least, gap(centers[3 * W * k :], centers[3 * W * near[l] :], own + radius[4 * near[l]]))
+    return bits(least < 0.0)
 
 
 def free(h: Ints, data: Reals, work: Reals, near: Ints, a: Reals, d: Reals, length: Real, finer: Real) -> Truth:
@@ -619,12 +624,13 @@ def judge_edges(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, q: Re
 FUNCTIONS = (
     *(
         placed,
-        in_box,
+        box_gap,
         near_boxes,
-        in_cylinder,
+        cylinder_gap,
         near_cylinders,
-        below,
+        plane_gap,
         unfold,
+        gap,
         touching,
         hits,
         hits_itself,

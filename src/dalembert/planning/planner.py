@@ -43,6 +43,7 @@ FAR = 1e15
 LONGEST = 4096  # states of a path
 LINE = 64  # bytes of a cache line
 PART = 9  # fine spheres under one coarse one, at most
+WORTH = 0.4  # of its size, at which a part is cut into two
 ROUNDS = 30  # steps toward the smallest sphere around a part
 STUCK = 1024  # iterations for each node: with fewer nodes, trees are tried from near what they have
 SCALES = 4  # halvings of the range that is near
@@ -178,27 +179,34 @@ class Planner:
 
     @cached_property
     def _body_tables(self) -> tuple[list[float], list[float], list[int], list[int], int]:
-        """Coarse and fine spheres, links and pairs, those on the base last. Links of many spheres are cut into parts
-        with a coarse sphere each, which are nearer to their shape."""
+        """Coarse and fine spheres, links and pairs, those on the base last. Links that ride on one body and may meet the
+        same others are one; many spheres are cut into parts with a coarse sphere each, which are nearer to their shape.
+        """
         place = {body: k for k, body in enumerate(self.machine.carriers)}
         coarse, fine = self.spheres.coarse, self.spheres.fine
-        order = sorted(range(len(coarse)), key=lambda k: (coarse.body[k] < 0, -k))
+        partners: list[list[int]] = [[] for _ in range(len(coarse))]
+        for i, j in self.spheres.pairs.tolist():
+            partners[i].append(j)
+            partners[j].append(i)
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for k in range(len(coarse)):
+            groups.setdefault((int(coarse.body[k]), *sorted(partners[k])), []).append(k)
         parts: dict[int, list[int]] = {}
         links: list[int] = []
         small: list[Array] = []
         big: list[Array] = []
         first, moving = 0, 0
-        for k in order:
-            own = np.flatnonzero(self.spheres.parent == k)
-            cut = _parts(np.column_stack((fine.center[own], fine.radius[own])))
-            for rows in cut:
-                around = (coarse.center[k], coarse.radius[k]) if len(cut) == 1 else enclosing_sphere(rows, ROUNDS)
-                parts.setdefault(k, []).append(len(big))
-                big.append(np.array([*around[0], around[1]]))
+        for (body, *_), group in sorted(groups.items(), key=lambda item: (item[0][0] < 0, -max(item[1]))):
+            own = np.flatnonzero(np.isin(self.spheres.parent, group))
+            for rows in _parts(np.column_stack((fine.center[own], fine.radius[own]))):
+                center, radius = enclosing_sphere(rows, ROUNDS)
+                for k in group:
+                    parts.setdefault(k, []).append(len(big))
+                big.append(np.array([*center, radius]))
                 small.append(rows)
-                links += [place[int(coarse.body[k])], first, first + len(rows)]
+                links += [place[body], first, first + len(rows)]
                 first += len(rows)
-                moving += bool(coarse.body[k] >= 0)
+                moving += body >= 0
         W = self.machine.width
         blocks = -(-len(big) // W)
         pairs = [0] * (len(big) * blocks)  # of each part, with which of the others it may meet: bits, W by W
@@ -248,13 +256,21 @@ class Planner:
 
 
 def _parts(rows: Array) -> list[Array]:
-    """Spheres (k, 4) in parts of at most PART, halved along the longer side."""
-    if len(rows) <= PART:
+    """Spheres (k, 4) in parts that are cheap to check: cut along the longer side where the parts' sizes (number times
+    diagonal squared) become least, if there are more than PART or if that is worth another coarse sphere."""
+    if len(rows) < 4:
         return [rows]
     axis = int(np.ptp(rows[:, :3], axis=0).argmax())
     by = rows[np.argsort(rows[:, axis], kind="stable")]
-    half = len(by) // 2
-    return [*_parts(by[:half]), *_parts(by[half:])]
+    low, high = by[:, :3] - by[:, 3:], by[:, :3] + by[:, 3:]
+    head = ((np.maximum.accumulate(high) - np.minimum.accumulate(low)) ** 2).sum(axis=1)
+    tail = ((np.maximum.accumulate(high[::-1]) - np.minimum.accumulate(low[::-1])) ** 2).sum(axis=1)[::-1]
+    count = np.arange(1, len(by))
+    size = count * head[:-1] + (len(by) - count) * tail[1:]
+    cut = int(size.argmin())
+    if len(rows) <= PART and size[cut] > WORTH * len(rows) * head[-1]:
+        return [rows]
+    return [*_parts(by[: cut + 1]), *_parts(by[cut + 1 :])]
 
 
 def _solids(arrays: Any) -> Array:
