@@ -64,7 +64,7 @@ class Settings:
     least_radius: float = 1.0
     shrink: float = 1e-4
     balance: float = 1.0
-    rounds: int = 5
+    rounds: int = 4
     change: float = 0.1
     iterations: int = 100_000
     nodes: int = 100_000
