@@ -148,8 +148,18 @@ def hits_itself(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) 
 
 
 def hits_world(
-    h: Ints, data: Reals, work: Reals, near: Ints, c: Int,
-    x: Vector, y: Vector, z: Vector, mx: Real, my: Real, mz: Real, reach: Real
+    h: Ints,
+    data: Reals,
+    work: Reals,
+    near: Ints,
+    c: Int,
+    x: Vector,
+    y: Vector,
+    z: Vector,
+    mx: Real,
+    my: Real,
+    mz: Real,
+    reach: Real,
 ) -> Int:
     """The lanes in which a link touches obstacles; its coarse sphere, and what that sweeps."""
     found = 0

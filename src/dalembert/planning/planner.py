@@ -98,7 +98,11 @@ class Machine:
         self.width = llvm.width_for(llvm.host(), kind)
         W, n = self.width, model.n
         own = {f"{name}": k for k, name in enumerate(HEADER)}
-        own |= {name: k for k, name in enumerate(LAST)} | {name: k for k, name in enumerate(SETTINGS)} | {name: k for k, name in enumerate(INFO)}
+        own |= (
+            {name: k for k, name in enumerate(LAST)}
+            | {name: k for k, name in enumerate(SETTINGS)}
+            | {name: k for k, name in enumerate(INFO)}
+        )
         states = (n + 12 * len(carriers)) * W
         self.numbers: dict[str, int | float] = {
             **own,
