@@ -183,8 +183,8 @@ class Planner:
 
     @cached_property
     def _body_tables(self) -> tuple[list[float], list[float], list[int], list[int], int]:
-        """Coarse and fine spheres, links and pairs, those on the base last. Links that ride on one body and may meet the
-        same others are one; many spheres are cut into parts with a coarse sphere each, which are nearer to their shape.
+        """Coarse and fine spheres, links and pairs, those on the base last. Links that ride on one body and may meet
+        the same others are one; many spheres are cut into parts with a coarse sphere each, nearer to their shape.
         """
         place = {body: k for k, body in enumerate(self.machine.carriers)}
         coarse, fine = self.spheres.coarse, self.spheres.fine
@@ -200,7 +200,7 @@ class Planner:
         small: list[Array] = []
         big: list[Array] = []
         first, moving = 0, 0
-        for (body, *_), group in sorted(groups.items(), key=lambda item: (item[0][0] < 0, -max(item[1]))):
+        for (carrier, *_), group in sorted(groups.items(), key=lambda item: (item[0][0] < 0, -max(item[1]))):
             own = np.flatnonzero(np.isin(self.spheres.parent, group))
             for rows in _parts(np.column_stack((fine.center[own], fine.radius[own]))):
                 center, radius = enclosing_sphere(rows, ROUNDS)
@@ -208,9 +208,9 @@ class Planner:
                     parts.setdefault(k, []).append(len(big))
                 big.append(np.array([*center, radius]))
                 small.append(rows)
-                links += [place[body], first, first + len(rows)]
+                links += [place[carrier], first, first + len(rows)]
                 first += len(rows)
-                moving += body >= 0
+                moving += carrier >= 0
         W = self.machine.width
         blocks = -(-len(big) // W)
         pairs = [0] * (len(big) * blocks)  # of each part, with which of the others it may meet: bits, W by W
