@@ -210,9 +210,12 @@ def checks(resources: Path, name: str, library: Path, states: int = 200, rounds:
         q = np.repeat(q[~scene.hits(q)][:states], WAYS, axis=0)
         way = rng.normal(size=q.shape)
         edges = np.stack((q, q + way / np.linalg.norm(way, axis=1)[:, None]), 1).astype(np.float32)
+        edges = rng.permutation(
+            edges
+        )  # none is stopped by what stopped the one before only because it starts there too
         hit = scene.edge_hits(*edges.transpose(1, 0, 2), module.resolution())
         for title, some, alone in (
-            ("a free state", edges[::WAYS].copy(), 1),
+            ("a free state", edges[:states].copy(), 1),
             ("a free edge", edges[~hit][:states].copy(), 0),
             ("an edge that touches", edges[hit][:states].copy(), 0),
         ):

@@ -83,6 +83,32 @@ def test_edges_touch_where_a_state_on_them_does(arm: dl.Robot, world: dl.World, 
     assert 0.1 < hits.mean() < 0.95
 
 
+def test_what_touched_last_changes_no_verdict(world: dl.World, planner: Planner) -> None:
+    rng = np.random.default_rng(6)
+    a = rng.uniform(-2.5, 2.5, (400, 6))
+    b = a + 0.4 * rng.normal(size=a.shape)
+    hits = planner.scene(world).edge_hits(a, b)
+    order = rng.permutation(len(a))
+    assert (planner.scene(world).edge_hits(a[order], b[order]) == hits[order]).all() and 0 < hits.sum() < len(a)
+    assert [planner.scene(world).edge_hits(a[k : k + 1], b[k : k + 1])[0] for k in range(40)] == hits[:40].tolist()
+
+
+@pytest.mark.parametrize("name", ["panda", "iiwa7"])
+def test_parts_hold_every_sphere_and_every_pair(name: str) -> None:
+    robot = dl.load(name)
+    spheres = robot.collision().spheres
+    own = Planner(robot.model, spheres, robot.limits.lower, robot.limits.upper)
+    coarse, fine, links, _, _ = own._body_tables
+    big, small, parts = (np.reshape(x, (-1, k)) for x, k in ((coarse, 4), (fine, 4), (links, 3)))
+    assert len(small) == len(spheres.fine) and parts[0, 1] == 0 and parts[-1, 2] == len(small)
+    for around, (_, first, last) in zip(big, parts, strict=True):
+        reach = np.linalg.norm(small[first:last, :3] - around[:3], axis=1) + small[first:last, 3]
+        assert (reach <= around[3] * (1 + 1e-9)).all()
+    q = robot.random_configuration(2000, seed=2)
+    distance = robot.clearance(q)
+    assert (own.scene(dl.World()).hits(q) == (distance < 0))[np.abs(distance) > 1e-5].all()
+
+
 # ------------------------------------------------------------------------------------------------------------- search
 def test_searches_find_paths_that_touch_nothing(arm: dl.Robot, world: dl.World, planner: Planner) -> None:
     scene, rng = planner.scene(world), np.random.default_rng(8)

@@ -24,8 +24,8 @@ def placed(pose: Reals, sphere: Reals, row: Int) -> Vector:
     return fma(load(pose, W * (3 * row + 2)), sphere[2], t)
 
 
-def in_box(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Mask:
-    """Whether spheres touch a box with rounded edges: |max(|Rᵀ(x − c)| − h, 0)| < r + ρ."""
+def box_gap(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Vector:
+    """Negative where spheres touch a box with rounded edges: |max(|Rᵀ(x − c)| − h, 0)|² − (r + ρ)²."""
     dx = x - b[0]
     dy = y - b[W]
     dz = z - b[2 * W]
@@ -33,7 +33,7 @@ def in_box(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Mask:
     v = maximum(absolute(fma(dz, b[10 * W], fma(dy, b[7 * W], dx * b[4 * W]))) - b[13 * W], 0.0)
     w = maximum(absolute(fma(dz, b[11 * W], fma(dy, b[8 * W], dx * b[5 * W]))) - b[14 * W], 0.0)
     reach = r + b[15 * W]
-    return fma(u, u, fma(v, v, w * w)) < reach * reach
+    return fma(u, u, fma(v, v, w * w)) - reach * reach
 
 
 def near_boxes(x: Real, y: Real, z: Real, r: Real, b: Reals) -> Mask:
@@ -48,8 +48,8 @@ def near_boxes(x: Real, y: Real, z: Real, r: Real, b: Reals) -> Mask:
     return fma(u, u, fma(v, v, w * w)) < reach * reach
 
 
-def in_cylinder(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Mask:
-    """Whether spheres touch a cylinder: along its axis and away from it."""
+def cylinder_gap(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Vector:
+    """Negative where spheres touch a cylinder: along its axis and away from it."""
     dx = x - b[0]
     dy = y - b[W]
     dz = z - b[2 * W]
@@ -57,7 +57,7 @@ def in_cylinder(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Mask:
     square = fma(dx, dx, fma(dy, dy, fma(dz, dz, -(along * along))))
     u = maximum(absolute(along) - b[6 * W], 0.0)
     v = maximum(sqrt(maximum(square, 0.0)) - b[7 * W], 0.0)
-    return fma(u, u, v * v) < r * r
+    return fma(u, u, v * v) - r * r
 
 
 def near_cylinders(x: Real, y: Real, z: Real, r: Real, b: Reals) -> Mask:
@@ -72,19 +72,22 @@ def near_cylinders(x: Real, y: Real, z: Real, r: Real, b: Reals) -> Mask:
     return fma(u, u, v * v) < r * r
 
 
-def below(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Mask:
-    """Whether spheres touch a half space: n·x − d < r."""
-    return fma(x, b[0], fma(y, b[1], z * b[2])) - b[3] < r
+def plane_gap(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Vector:
+    """Negative where spheres touch a half space: n·x − d − r."""
+    return fma(x, b[0], fma(y, b[1], z * b[2])) - b[3] - r
 
 
 def hits(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
     """The lanes that touch themselves or the world, as bits; at the first that does, or with `everyone` of all. Links
-    come first: to compare them is cheap, and where edges touch anything it is often the arm itself."""
-    room = h[BLOCKS] * W
+    are placed one by one from the tip, where most that touch do, and compared with the world and with those before."""
     unfolded = work[FLAGS:]
-    mid = work[h[MIDS] :]  # of what a coarse sphere sweeps over the lanes: center, radius
     for b in range(h[BLOCKS]):
         store(unfolded, W * b, wide(0.0))
+    if not everyone and hits_again(h, data, work) != 0:
+        return FULL
+    room = h[BLOCKS] * W
+    mid = work[h[MIDS] :]  # of what a coarse sphere sweeps over the lanes: center, radius
+    found = 0
     for c in range(h[COARSE]):
         s = data[h[COARSE_AT] + 4 * c :]
         pose = work[POSES + 12 * W * h[h[LINKS_AT] + 3 * c] :]
@@ -104,15 +107,13 @@ def hits(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
         mid[c] = mx
         mid[room + c] = my
         mid[2 * room + c] = mz
-        mid[3 * room + c] = largest(fma(dx, dx, fma(dy, dy, dz * dz)))
-    radii = data[h[RADII_AT] :]
-    reach = mid[3 * room :]
-    for b in range(h[BLOCKS]):
-        store(reach, W * b, (sqrt(load(reach, W * b)) + load(radii, W * b)) * 1.00001)
-    found = hits_itself(h, data, work, near, everyone)
-    if found != 0 and (not everyone or found == FULL):
-        return found
-    return found | hits_world(h, data, work, near, everyone)
+        reach = (sqrt(largest(fma(dx, dx, fma(dy, dy, dz * dz)))) + s[3]) * 1.00001
+        mid[3 * room + c] = reach
+        if c < h[MOVING]:
+            found = found | hits_world(h, data, work, near, c, x, y, z, mx, my, mz, reach)
+            if found != 0 and (not everyone or found == FULL):
+                return found
+    return found | hits_itself(h, data, work, near, everyone)
 
 
 def hits_itself(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
@@ -139,66 +140,108 @@ def hits_itself(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) 
                     if touching(work[h[CENTERS] + 3 * W * i :], work[h[CENTERS] + 3 * W * j :], both) != 0:
                         found = found | meets(h, data, work, near, i, j)
                         if found != 0 and (not everyone or found == FULL):
+                            h[LAST] = ITSELF
+                            h[LAST_LINK] = i
+                            h[LAST_OTHER] = j
                             return found
     return found
 
 
-def hits_world(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
-    """The lanes in which links touch obstacles."""
+def hits_world(
+    h: Ints,
+    data: Reals,
+    work: Reals,
+    near: Ints,
+    c: Int,
+    x: Vector,
+    y: Vector,
+    z: Vector,
+    mx: Real,
+    my: Real,
+    mz: Real,
+    reach: Real,
+) -> Int:
+    """The lanes in which a link touches obstacles; its coarse sphere, and what that sweeps."""
     found = 0
-    room = h[BLOCKS] * W
-    mid = work[h[MIDS] :]
     boxes = data[h[BOXES_AT] :]
     cylinders = data[h[CYLINDERS_AT] :]
     planes = data[h[PLANES_AT] :]
-    for c in range(h[MOVING]):
-        center = work[h[CENTERS] + 3 * W * c :]
+    r = data[h[COARSE_AT] + 4 * c + 3]
+    count = 0
+    for b in range(h[BOXES]):
+        candidates = bits(near_boxes(mx, my, mz, reach, boxes[16 * W * b :]))
+        while candidates != 0:
+            k = 16 * W * b + lowest(candidates)
+            candidates = candidates & (candidates - 1)
+            near[count] = k
+            count = count + (1 if bits(box_gap(x, y, z, r, boxes[k:]) < 0.0) != 0 else 0)
+    last_box = count
+    for b in range(h[CYLINDERS]):
+        candidates = bits(near_cylinders(mx, my, mz, reach, cylinders[8 * W * b :]))
+        while candidates != 0:
+            k = 8 * W * b + lowest(candidates)
+            candidates = candidates & (candidates - 1)
+            near[count] = k
+            count = count + (1 if bits(cylinder_gap(x, y, z, r, cylinders[k:]) < 0.0) != 0 else 0)
+    last_cylinder = count
+    for k in range(h[PLANES]):
+        near[count] = 4 * k
+        count = count + (1 if bits(plane_gap(x, y, z, r, planes[4 * k :]) < 0.0) != 0 else 0)
+    if count > 0:
+        unfold(h, data, work, c)
+    for i in range(count):
+        kind = BOX if i < last_box else CYLINDER if i < last_cylinder else PLANE
+        these = link_hits(h, data, work, c, kind, near[i])
+        found = found | these
+        if these != 0:
+            h[LAST] = kind
+            h[LAST_LINK] = c
+            h[LAST_OTHER] = near[i]
+    return found
+
+
+def link_hits(h: Ints, data: Reals, work: Reals, c: Int, kind: Int, at: Int) -> Int:
+    """The lanes in which fine spheres of a coarse one touch an obstacle."""
+    least = wide(0.0)
+    link = h[h[LINKS_AT] + 3 * c :]
+    boxes = data[h[BOXES_AT] + at :]
+    cylinders = data[h[CYLINDERS_AT] + at :]
+    planes = data[h[PLANES_AT] + at :]
+    for f in range(link[1], link[2]):
+        center = work[h[FINES] + 3 * W * f :]
         x = load(center, 0)
         y = load(center, W)
         z = load(center, 2 * W)
-        r = data[h[COARSE_AT] + 4 * c + 3]
-        mx = mid[c]
-        my = mid[room + c]
-        mz = mid[2 * room + c]
-        reach = mid[3 * room + c]
-        count = 0
-        for b in range(h[BOXES]):
-            candidates = bits(near_boxes(mx, my, mz, reach, boxes[16 * W * b :]))
-            while candidates != 0:
-                k = 16 * W * b + lowest(candidates)
-                candidates = candidates & (candidates - 1)
-                near[count] = k
-                count = count + (1 if bits(in_box(x, y, z, r, boxes[k:])) != 0 else 0)
-        last_box = count
-        for b in range(h[CYLINDERS]):
-            candidates = bits(near_cylinders(mx, my, mz, reach, cylinders[8 * W * b :]))
-            while candidates != 0:
-                k = 8 * W * b + lowest(candidates)
-                candidates = candidates & (candidates - 1)
-                near[count] = k
-                count = count + (1 if bits(in_cylinder(x, y, z, r, cylinders[k:])) != 0 else 0)
-        last_cylinder = count
-        for k in range(h[PLANES]):
-            near[count] = 4 * k
-            count = count + (1 if bits(below(x, y, z, r, planes[4 * k :])) != 0 else 0)
-        if count > 0:
-            unfold(h, data, work, c)
-            link = h[h[LINKS_AT] + 3 * c :]
-            for f in range(link[1], link[2]):
-                center = work[h[FINES] + 3 * W * f :]
-                fx = load(center, 0)
-                fy = load(center, W)
-                fz = load(center, 2 * W)
-                fr = data[h[FINE_AT] + 4 * f + 3]
-                for i in range(last_box):
-                    found = found | bits(in_box(fx, fy, fz, fr, boxes[near[i] :]))
-                for i in range(last_box, last_cylinder):
-                    found = found | bits(in_cylinder(fx, fy, fz, fr, cylinders[near[i] :]))
-                for i in range(last_cylinder, count):
-                    found = found | bits(below(fx, fy, fz, fr, planes[near[i] :]))
-                if found != 0 and (not everyone or found == FULL):
-                    return found
-    return found
+        r = data[h[FINE_AT] + 4 * f + 3]
+        if kind == BOX:
+            least = minimum(least, box_gap(x, y, z, r, boxes))
+        elif kind == CYLINDER:
+            least = minimum(least, cylinder_gap(x, y, z, r, cylinders))
+        else:
+            least = minimum(least, plane_gap(x, y, z, r, planes))
+    return bits(least < 0.0)
+
+
+def hits_again(h: Ints, data: Reals, work: Reals) -> Int:
+    """The lanes in which the same two touch as when something last did: edges that follow each other are often stopped
+    by the same obstacle."""
+    if h[LAST] == NOTHING:
+        return 0
+    unfold(h, data, work, h[LAST_LINK])
+    if h[LAST] != ITSELF:
+        return link_hits(h, data, work, h[LAST_LINK], h[LAST], h[LAST_OTHER])
+    unfold(h, data, work, h[LAST_OTHER])
+    a = h[h[LINKS_AT] + 3 * h[LAST_LINK] :]
+    b = h[h[LINKS_AT] + 3 * h[LAST_OTHER] :]
+    least = wide(0.0)
+    radius = data[h[FINE_AT] + 3 :]
+    centers = work[h[FINES] :]
+    less = data[h[LIMITS_AT] + 2 * N]
+    for k in range(a[1], a[2]):
+        own = radius[4 * k] - less
+        for l in range(b[1], b[2]):
+            least = minimum(least, gap(centers[3 * W * k :], centers[3 * W * l :], own + radius[4 * l]))
+    return bits(least < 0.0)
 
 
 def unfold(h: Ints, data: Reals, work: Reals, c: Int) -> None:
@@ -219,12 +262,17 @@ def unfold(h: Ints, data: Reals, work: Reals, c: Int) -> None:
                 store(to, 3 * W * f, fma(d, fine[4 * f + 2], fma(b, fine[4 * f + 1], fma(a, fine[4 * f], p))))
 
 
-def touching(a: Reals, b: Reals, r: Real) -> Int:
-    """The lanes in which centers are nearer than r."""
+def gap(a: Reals, b: Reals, r: Real) -> Vector:
+    """Negative in the lanes in which centers are nearer than r."""
     dx = load(a, 0) - load(b, 0)
     dy = load(a, W) - load(b, W)
     dz = load(a, 2 * W) - load(b, 2 * W)
-    return bits(fma(dx, dx, fma(dy, dy, dz * dz)) < r * r)
+    return fma(dx, dx, fma(dy, dy, dz * dz)) - r * r
+
+
+def touching(a: Reals, b: Reals, r: Real) -> Int:
+    """The lanes in which centers are nearer than r."""
+    return bits(gap(a, b, r) < 0.0)
 
 
 def meets(h: Ints, data: Reals, work: Reals, near: Ints, i: Int, j: Int) -> Int:
@@ -243,7 +291,7 @@ def meets(h: Ints, data: Reals, work: Reals, near: Ints, i: Int, j: Int) -> Int:
     for l in range(b[1], b[2]):
         near[count] = l
         count = count + (1 if touching(centers[3 * W * l :], first, radius[4 * l] + around) != 0 else 0)
-    found = 0
+    least = wide(0.0)
     if count > 0:
         around = data[h[COARSE_AT] + 4 * j + 3] - less
         first = work[h[CENTERS] + 3 * W * j :]
@@ -255,8 +303,8 @@ def meets(h: Ints, data: Reals, work: Reals, near: Ints, i: Int, j: Int) -> Int:
             k = near[m]
             own = radius[4 * k] - less
             for l in range(count):
-                found = found | touching(centers[3 * W * k :], centers[3 * W * near[l] :], own + radius[4 * near[l]])
-    return found
+                least = minimum(least, gap(centers[3 * W * k :], centers[3 * W * near[l] :], own + radius[4 * near[l]]))
+    return bits(least < 0.0)
 
 
 def free(h: Ints, data: Reals, work: Reals, near: Ints, a: Reals, d: Reals, length: Real, finer: Real) -> Truth:
@@ -443,20 +491,32 @@ def straight(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, a: Reals
     return free(h, data, work, near, a, d, length, set[FINER])
 
 
-def shortcut(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, path: Reals, size: Int) -> Int:
-    """Leave out what lies between states that a straight edge joins, the farthest first; the new size."""
-    i = 0
-    while i < size - 2:
+def shortest(
+    h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, path: Reals, size: Int, cost: Reals, after: Ints
+) -> Int:
+    """The shortest way through states of the path along free edges, from its end; the new size."""
+    d = work[STATES + 4 * N :]
+    cost[size - 1] = 0.0
+    i = size - 2
+    while i >= 0:
+        a = path[i * N :]
+        after[i] = i + 1
+        cost[i] = between(a, path[(i + 1) * N :], d) + cost[i + 1]
         j = size - 1
         while j > i + 1:
-            if straight(h, data, work, near, set, path[i * N :], path[j * N :]):
-                for k in range((size - j) * N):
-                    path[(i + 1) * N + k] = path[j * N + k]
-                size = size - (j - i - 1)
-                break
+            total = between(a, path[j * N :], d) + cost[j]
+            if total < cost[i] and straight(h, data, work, near, set, a, path[j * N :]):
+                cost[i] = total
+                after[i] = j
             j -= 1
-        i += 1
-    return size
+        i -= 1
+    i = 0
+    count = 0
+    while i < size - 1:
+        i = after[i]
+        count += 1
+        copy(path[i * N :], path[count * N :])
+    return count + 1
 
 
 def smooth(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, path: Reals, size: Int) -> Int:
@@ -486,7 +546,9 @@ def smooth(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, path: Real
     return moved
 
 
-def simplify(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, path: Reals, info: Ints) -> None:
+def simplify(
+    h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, path: Reals, info: Ints, cost: Reals, after: Ints
+) -> None:
     """Shortcuts and B-splines in turn."""
     size = info[SIZE]
     if size > 2 and straight(h, data, work, near, set, path, path[(size - 1) * N :]):
@@ -496,7 +558,7 @@ def simplify(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, path: Re
         if size < 3:
             break
         before = size
-        size = shortcut(h, data, work, near, set, path, size)
+        size = shortest(h, data, work, near, set, path, size, cost, after)
         changed = 1 if size < before else 0
         if size > 2 and 2 * size - 1 <= info[LONGEST]:
             changed = changed + smooth(h, data, work, near, set, path, size)
@@ -542,7 +604,7 @@ def plan(
         if info[SIZE] < 0:
             info[STATUS] = -1
         else:
-            simplify(h, data, work, near, set, path, info)
+            simplify(h, data, work, near, set, path, info, radii, parents)
 
 
 def judge(h: Ints, data: Reals, work: Reals, near: Ints, q: Reals, states: Int, out: Ints) -> None:
@@ -572,16 +634,19 @@ def judge_edges(h: Ints, data: Reals, work: Reals, near: Ints, set: Reals, q: Re
 FUNCTIONS = (
     *(
         placed,
-        in_box,
+        box_gap,
         near_boxes,
-        in_cylinder,
+        cylinder_gap,
         near_cylinders,
-        below,
+        plane_gap,
         unfold,
+        gap,
         touching,
         hits,
         hits_itself,
         hits_world,
+        hits_again,
+        link_hits,
         meets,
         free,
         between,
@@ -589,11 +654,11 @@ FUNCTIONS = (
         node,
         nearest,
     ),
-    *(sample, around, copy, connect, trace, straight, shortcut, smooth, simplify, plan, judge, judge_edges),
+    *(sample, around, copy, connect, trace, straight, shortest, smooth, simplify, plan, judge, judge_edges),
 )
 EXPORTED = ("plan", "judge", "judge_edges")
 # Called from many places, and long: written once each.
 APART = (
-    *("hits", "hits_itself", "hits_world", "meets", "unfold"),
-    *("free", "straight", "nearest", "connect", "shortcut", "smooth"),
+    *("hits", "hits_itself", "hits_again", "link_hits", "meets", "unfold"),
+    *("free", "straight", "nearest", "connect", "shortest", "smooth"),
 )

@@ -29,9 +29,10 @@ Array = NDArray[Any]
 
 HEADER = (
     *("COARSE", "MOVING", "BLOCKS", "BOXES", "CYLINDERS", "PLANES", "COARSE_AT", "FINE_AT", "BOXES_AT"),
-    *("CYLINDERS_AT", "PLANES_AT", "LIMITS_AT", "RADII_AT", "LINKS_AT", "PAIRS_AT", "SAMPLES_AT", "MIDS", "CENTERS"),
-    "FINES",
+    *("CYLINDERS_AT", "PLANES_AT", "LIMITS_AT", "LINKS_AT", "PAIRS_AT", "SAMPLES_AT", "MIDS", "CENTERS"),
+    *("FINES", "LAST", "LAST_LINK", "LAST_OTHER"),  # the last three: what touched, written by the loops
 )
+LAST = ("NOTHING", "ITSELF", "BOX", "CYLINDER", "PLANE")
 SETTINGS = ("RANGE", "FINER", "RADIUS", "ALPHA", "LEAST", "RATIO", "CHANGE")
 INFO = (
     *("STATUS", "SIZE", "RAW", "ITERATIONS", "MOST", "ROOM", "LONGEST", "ROUNDS", "GOALS", "SKIPPED"),
@@ -42,6 +43,7 @@ FAR = 1e15
 LONGEST = 4096  # states of a path
 LINE = 64  # bytes of a cache line
 PART = 9  # fine spheres under one coarse one, at most
+WORTH = 0.4  # of its size, at which a part is cut into two
 ROUNDS = 30  # steps toward the smallest sphere around a part
 STUCK = 1024  # iterations for each node: with fewer nodes, trees are tried from near what they have
 SCALES = 4  # halvings of the range that is near
@@ -62,7 +64,7 @@ class Settings:
     least_radius: float = 1.0
     shrink: float = 1e-4
     balance: float = 1.0
-    rounds: int = 5
+    rounds: int = 4
     change: float = 0.1
     iterations: int = 100_000
     nodes: int = 100_000
@@ -96,7 +98,11 @@ class Machine:
         self.width = llvm.width_for(llvm.host(), kind)
         W, n = self.width, model.n
         own = {f"{name}": k for k, name in enumerate(HEADER)}
-        own |= {name: k for k, name in enumerate(SETTINGS)} | {name: k for k, name in enumerate(INFO)}
+        own |= (
+            {name: k for k, name in enumerate(LAST)}
+            | {name: k for k, name in enumerate(SETTINGS)}
+            | {name: k for k, name in enumerate(INFO)}
+        )
         states = (n + 12 * len(carriers)) * W
         self.numbers: dict[str, int | float] = {
             **own,
@@ -177,27 +183,34 @@ class Planner:
 
     @cached_property
     def _body_tables(self) -> tuple[list[float], list[float], list[int], list[int], int]:
-        """Coarse and fine spheres, links and pairs, those on the base last. Links of many spheres are cut into parts
-        with a coarse sphere each, which are nearer to their shape."""
+        """Coarse and fine spheres, links and pairs, those on the base last. Links that ride on one body and may meet
+        the same others are one; many spheres are cut into parts with a coarse sphere each, nearer to their shape.
+        """
         place = {body: k for k, body in enumerate(self.machine.carriers)}
         coarse, fine = self.spheres.coarse, self.spheres.fine
-        order = sorted(range(len(coarse)), key=lambda k: (coarse.body[k] < 0, -k))
+        partners: list[list[int]] = [[] for _ in range(len(coarse))]
+        for i, j in self.spheres.pairs.tolist():
+            partners[i].append(j)
+            partners[j].append(i)
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for k in range(len(coarse)):
+            groups.setdefault((int(coarse.body[k]), *sorted(partners[k])), []).append(k)
         parts: dict[int, list[int]] = {}
         links: list[int] = []
         small: list[Array] = []
         big: list[Array] = []
         first, moving = 0, 0
-        for k in order:
-            own = np.flatnonzero(self.spheres.parent == k)
-            cut = _parts(np.column_stack((fine.center[own], fine.radius[own])))
-            for rows in cut:
-                around = (coarse.center[k], coarse.radius[k]) if len(cut) == 1 else enclosing_sphere(rows, ROUNDS)
-                parts.setdefault(k, []).append(len(big))
-                big.append(np.array([*around[0], around[1]]))
+        for (carrier, *_), group in sorted(groups.items(), key=lambda item: (item[0][0] < 0, -max(item[1]))):
+            own = np.flatnonzero(np.isin(self.spheres.parent, group))
+            for rows in _parts(np.column_stack((fine.center[own], fine.radius[own]))):
+                center, radius = enclosing_sphere(rows, ROUNDS)
+                for k in group:
+                    parts.setdefault(k, []).append(len(big))
+                big.append(np.array([*center, radius]))
                 small.append(rows)
-                links += [place[int(coarse.body[k])], first, first + len(rows)]
+                links += [place[carrier], first, first + len(rows)]
                 first += len(rows)
-                moving += bool(coarse.body[k] >= 0)
+                moving += carrier >= 0
         W = self.machine.width
         blocks = -(-len(big) // W)
         pairs = [0] * (len(big) * blocks)  # of each part, with which of the others it may meet: bits, W by W
@@ -221,7 +234,7 @@ class Planner:
         big[3::4] += clear
         small[3::4] += clear
         tables = [big, small, _by_lanes(boxes, W), _by_lanes(cylinders, W)]
-        tables += [arrays.half_spaces.ravel(), np.concatenate((lower, upper - lower, [clear])), big[3::4]]
+        tables += [arrays.half_spaces.ravel(), np.concatenate((lower, upper - lower, [clear]))]
         tables = [np.concatenate((t, np.zeros(-len(t) % W))) for t in tables]
         at = np.concatenate(([0], np.cumsum([len(t) for t in tables])))
         n = self.model.n
@@ -234,6 +247,7 @@ class Planner:
         header |= {"COARSE": len(coarse) // 4, "MOVING": moving, "BLOCKS": blocks, "PLANES": len(arrays.half_spaces)}
         header |= {"BOXES": -(-len(boxes) // W), "CYLINDERS": -(-len(cylinders) // W)}
         header |= {"LINKS_AT": first, "PAIRS_AT": first + len(links), "SAMPLES_AT": first + len(links) + len(pairs)}
+        header |= dict.fromkeys(HEADER[-3:], 0)
         header["MIDS"] = int(self.machine.numbers["FLAGS"]) + blocks * W
         header["CENTERS"] = header["MIDS"] + 4 * blocks * W
         header["FINES"] = header["CENTERS"] + 3 * W * (len(coarse) // 4)
@@ -246,13 +260,21 @@ class Planner:
 
 
 def _parts(rows: Array) -> list[Array]:
-    """Spheres (k, 4) in parts of at most PART, halved along the longer side."""
-    if len(rows) <= PART:
+    """Spheres (k, 4) in parts that are cheap to check: cut along the longer side where the parts' sizes (number times
+    diagonal squared) become least, if there are more than PART or if that is worth another coarse sphere."""
+    if len(rows) < 4:
         return [rows]
     axis = int(np.ptp(rows[:, :3], axis=0).argmax())
     by = rows[np.argsort(rows[:, axis], kind="stable")]
-    half = len(by) // 2
-    return [*_parts(by[:half]), *_parts(by[half:])]
+    low, high = by[:, :3] - by[:, 3:], by[:, :3] + by[:, 3:]
+    head = ((np.maximum.accumulate(high) - np.minimum.accumulate(low)) ** 2).sum(axis=1)
+    tail = ((np.maximum.accumulate(high[::-1]) - np.minimum.accumulate(low[::-1])) ** 2).sum(axis=1)[::-1]
+    count = np.arange(1, len(by))
+    size = count * head[:-1] + (len(by) - count) * tail[1:]
+    cut = int(size.argmin())
+    if len(rows) <= PART and size[cut] > WORTH * len(rows) * head[-1]:
+        return [rows]
+    return [*_parts(by[: cut + 1]), *_parts(by[cut + 1 :])]
 
 
 def _solids(arrays: Any) -> Array:
