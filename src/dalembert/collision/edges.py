@@ -243,12 +243,12 @@ def float32_margin(collision: Collision, world: WorldArrays, extent: Array) -> f
     if key not in collision.frame_errors:
         collision.frame_errors[key] = collision.frames.float32_error({"q": (-extent, extent)}, boxes=200).bound
     bound = collision.frame_errors[key]
-    spheres = collision.spheres.fine
-    c = np.abs(spheres.center)
-    lengths = collision.motion(extent)[0].max() + np.linalg.norm(c, axis=1).max() + spheres.radius.max()
+    table = np.concatenate((collision.balls, collision.clusters[:, :5], collision.groups[:, :5]))
+    c = np.abs(table[:, 1:4])
+    lengths = collision.motion(extent)[0].max() + np.linalg.norm(c, axis=1).max() + table[:, 4].max()
     base = max((float(np.linalg.norm(body.placement.p)) for body in collision.model.bodies), default=0.0)
     size = 2.0 * (float(lengths) + base)
-    off = bound[spheres.body]  # (N, 12), the base's last
+    off = bound[table[:, 0].astype(int)]  # (N, 12), the base's last
     turned = np.einsum("sij,sj->si", off[:, :9].reshape(-1, 3, 3), c) + off[:, 9:]
     centers = float(np.linalg.norm(turned, axis=1).max()) + 8 * UNIT * size
     return 2.0 * centers + STEPS * UNIT * (2.0 * size + _reach(world))
@@ -263,8 +263,8 @@ def sound_clearance(collision: Collision, world: WorldArrays) -> Callable[..., A
 
     def clearance(q: Array, limit: float = LIMIT) -> Array:
         if not (np.abs(q) <= extent).all():
-            return collision.distances(q, world, limit + ROUNDING).least - ROUNDING
-        return collision.distances(q.astype(np.float32), world, limit + margin).least - margin
+            return collision.distances(q, world, limit + ROUNDING, both=False).least - ROUNDING
+        return collision.distances(q.astype(np.float32), world, limit + margin, both=False).least - margin
 
     return clearance
 

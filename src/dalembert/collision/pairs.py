@@ -101,7 +101,7 @@ class _Pairs:
         if grow is not None:
             more = np.stack((np.zeros((len(x), len(of.groups) + 1)), np.ones((len(x), len(of.groups) + 1))), 1)
             more[:, 0, -1] = grow
-        found = of.nearest(x, of.balls, of.groups, pair, NO_OBSTACLES, limit, 0, more)[0]
+        found = of.nearest(x, of.balls, of.clusters, of.groups, pair, NO_OBSTACLES, limit, 0, more)[0]
         return np.asarray(found[:, 0], float)
 
     def never_meets(self, k: int) -> bool:
