@@ -83,9 +83,9 @@ class ContactSpan:
 def find_spans(
     collision: Collision, t: ArrayLike, q: ArrayLike, world: World | WorldArrays | None = None, within: float = 0.0
 ) -> list[ContactSpan]:
-    """When pairs are nearer than `within` [m] at samples t (N,), q (N, n), in the order of their beginnings."""
+    """When pairs are nearer than `within` [m] at samples t (N,), q (N, nq), in the order of their beginnings."""
     times, near = array("t", t, (None,)), number("within", within, "m")
-    x = array("q", q, (len(times), collision.model.n))
+    x = array("q", q, (len(times), collision.model.nq))
     close = np.flatnonzero(~(collision.clearance(x, world) > near)) if len(x) else np.zeros(0, int)
     rows: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for k in close:  # few states, each looked at pair by pair

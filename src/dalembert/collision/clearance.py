@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.algorithms.joints import twists_at
+from dalembert.algorithms.joints import rates, twists_at
 from dalembert.algorithms.kinematics import world_poses
 from dalembert.arguments import array, number
 from dalembert.caching import cached_property
@@ -21,6 +21,7 @@ from dalembert.compile import Kernel, compile_function
 from dalembert.compile.kinds import DOUBLE, SINGLE
 from dalembert.compile.nearest import Nearest
 from dalembert.errors import InputError
+from dalembert.kernels import check_quaternions
 from dalembert.model import Model
 from dalembert.scalar import Scalar, sqrt
 from dalembert.spatial.vector import ZERO, Vector, add, cross, dot, matvec, scale, sub
@@ -121,22 +122,22 @@ class Collision:
     def nearest(self) -> Nearest:
         """The compiled loop."""
         solids = tuple((columns, _solid(kind).program) for kind, columns in COLUMNS.items())
-        return Nearest(self.frames.program, self.model.n, len(self.model.bodies), solids)
+        return Nearest(self.frames.program, self.model.nq, len(self.model.bodies), solids)
 
     @cached_property
     def frames(self) -> Kernel:
-        """Rotation, row by row, and origin of every body, the base last: q (n) → (bodies + 1, 12)."""
+        """Rotation, row by row, and origin of every body, the base last: q (nq) → (bodies + 1, 12)."""
         model = self.model
 
         def place(q: Sequence[Scalar]) -> list[list[Scalar]]:
             T = [T for _, T in sorted(world_poses(model, q).items())]
             return [*([*t.R[0], *t.R[1], *t.R[2], *t.p] for t in T), AT_REST]
 
-        return compile_function(place, [(model.n,)], [(len(model.bodies) + 1, 12)], "frames", arguments=("q",))
+        return compile_function(place, [(model.nq,)], [(len(model.bodies) + 1, 12)], "frames", arguments=("q",))
 
     @cached_property
     def _twists(self) -> Kernel:
-        """(v, ω) of every body's joint at unit rate, at the base frame's origin: q (n) → (bodies, 6)."""
+        """(v, ω) of every body's joint at unit rates, at the base frame's origin: q (nq) → (columns, 6)."""
         model = self.model
 
         def twists(q: Sequence[Scalar]) -> list[list[Scalar]]:
@@ -144,16 +145,16 @@ class Collision:
             found = [V for k, body in enumerate(model.bodies) for V in twists_at(body, T[k], ZERO)]
             return [[*V.v, *V.w] for V in found]
 
-        return compile_function(twists, [(model.n,)], [(len(model.bodies), 6)], "twists", arguments=("q",))
+        return compile_function(twists, [(model.nq,)], [(len(self._gather), 6)], "twists", arguments=("q",))
 
     # -------------------------------------------------------------------------------------------------- distances
     def distances(
         self, q: ArrayLike, world: World | WorldArrays | None = None, limit: float = LIMIT, both: bool = True
     ) -> Distances:
-        """Least distances at states (..., n), to `limit` [m]: what is farther away counts as infinitely far; so does,
+        """Least distances at states (..., nq), to `limit` [m]: what is farther away counts as infinitely far; so does,
         without `both`, that between links where an obstacle is nearer. In float32 where q is float32."""
         x, tables = self.states(q), _arrays(world)
-        flat = x.reshape(-1, self.model.n)
+        flat = x.reshape(-1, self.model.nq)
         found, which = self._search(flat, tables, limit, both=both)
         if len(self.spheres.apart) and (out := self.outside(flat)).any():
             found[out], which[out] = self.beyond._search(flat[out], tables, limit, both=both)
@@ -178,7 +179,8 @@ class Collision:
 
     @cached_property
     def _limits(self) -> tuple[Array, Array]:
-        each = np.array([(c.lower, c.upper) for c in self.model.coordinates], float).reshape(-1, 2)
+        each = [(c.lower, c.upper) for c in self.model.coordinates for _ in range(c.joint.nq)]
+        each = np.array(each, float).reshape(-1, 2)
         return each[:, 0] - BEYOND, each[:, 1] + BEYOND
 
     def _search(
@@ -206,12 +208,13 @@ class Collision:
 
     def gradient(self, q: ArrayLike, world: World | WorldArrays | None = None) -> tuple[Array, Array]:
         """(clearance (...), its gradient by q (..., n) [m per rad or m]): n · (J_i − J_j) of the nearest spheres, n the
-        unit vector between them. Where several are equally near, that of one of them; 0 where nothing is near."""
+        unit vector between them. Where several are equally near, that of one of them; 0 where nothing is near. Of a
+        robot on a free base: its slope along velocities v, (..., nv)."""
         x = self.states(q)
         found = self.distances(x, world, both=False)
-        flat = x.reshape(-1, self.model.n).astype(np.float64)
+        flat = x.reshape(-1, self.model.nq).astype(np.float64)
         own = (found.own <= found.met).ravel()
-        frames, slope = np.asarray(self.frames(flat)), np.zeros_like(flat)
+        frames, slope = np.asarray(self.frames(flat)), np.zeros((len(flat), self.model.nv))
         pair, place = found.pair.reshape(-1, 2), found.place.reshape(-1, 2)
         twists = np.asarray(self._twists(flat)).reshape(len(flat), -1, 6)
         rows = np.flatnonzero(own & (pair[:, 0] >= 0))
@@ -228,7 +231,7 @@ class Collision:
             slope[rows] = self._along(twists[rows], i, x_i, _normals(found.world, o, x_i))
         least = found.least
         slope[np.isnan(least).ravel()] = np.nan
-        return least, slope.reshape(x.shape)
+        return least, slope.reshape(*x.shape[:-1], self.model.nv)
 
     def _center(self, frames: Array, rows: Indices, sphere: Indices) -> Array:
         """(K, 3): of one fine sphere in each of these states."""
@@ -242,19 +245,18 @@ class Collision:
 
     @cached_property
     def _carried(self) -> NDArray[np.bool_]:
-        """(bodies + 1, bodies): whether a joint moves a body; the base last, so that −1 finds it."""
-        count = len(self.model.bodies)
-        found = np.zeros((count + 1, count), bool)
+        """(bodies + 1, columns): whether a joint moves a body; the base last, so that −1 finds it."""
+        count, columns = len(self.model.bodies), self.model.columns
+        found = np.zeros((count + 1, len(self._gather)), bool)
         for k in range(count):
-            found[k, list(self.model.path(k))] = True
+            found[k, [at for j in self.model.path(k) for at in columns[j]]] = True
         return found
 
     @cached_property
     def _gather(self) -> Array:
-        found = np.zeros((len(self.model.bodies), self.model.n))
-        for j, body in enumerate(self.model.bodies):
-            found[j, body.coordinate] = body.multiplier
-        return found
+        """(columns, nv): of the rates of all joints by v."""
+        unit = np.eye(self.model.nv)
+        return np.array([rates(self.model, v.tolist()) for v in unit], float).T.reshape(-1, self.model.nv)
 
     def centers(self, q: Array) -> Array:
         """Centers of the fine spheres in the base frame [m], (..., N, 3)."""
@@ -263,9 +265,10 @@ class Collision:
         return np.asarray(np.einsum("...sij,sj->...si", R, fine.center) + p)
 
     def contacts(self, q: ArrayLike, world: World | WorldArrays | None = None, within: float = 0.0) -> list[Contact]:
-        """Every pair of links, and of a link and an obstacle, that is nearer than `within` [m] in one state (n,), the
+        """Every pair of links, and of a link and an obstacle, that is nearer than `within` [m] in one state (nq,), the
         deepest first. Links that were left out are not looked at (`spheres.pairs`)."""
-        x, tables, near = array("q", q, (self.model.n,)), _arrays(world), number("within", within, "m")
+        x, tables, near = array("q", q, (self.model.nq,)), _arrays(world), number("within", within, "m")
+        check_quaternions(self.model, "q", x)
         X, s = self.centers(x), self.spheres
         found: dict[tuple[str, str], float] = {}
         pairs = np.concatenate((s.pairs, s.apart)) if self.outside(x[None])[0] else s.pairs
@@ -290,9 +293,10 @@ class Collision:
         return [name for kind in COLUMNS for name in world.names[kind]]
 
     def states(self, q: ArrayLike) -> NDArray[np.floating]:
-        """States (..., n) as numbers of their kind; NaN is let through, so that one bad state spoils no batch."""
+        """States (..., nq) as numbers of their kind; NaN is let through, so that one bad state spoils no batch."""
         single = isinstance(q, np.ndarray) and q.dtype == np.float32
-        x = array("q", q, (..., self.model.n), meaning="one per joint", finite=False, nan=True)
+        x = array("q", q, (..., self.model.nq), meaning="one per joint", finite=False, nan=True)
+        check_quaternions(self.model, "q", x)
         return x.astype(np.float32) if single else x
 
     # ---------------------------------------------------------------------------------------------------- bounds
@@ -309,7 +313,7 @@ class Collision:
 
     @cached_property
     def _motion(self) -> tuple[Array, Array]:
-        return self._bound(np.zeros(self.model.n))
+        return self._bound(np.zeros(self.model.nv))
 
     @cached_property
     def speeds(self) -> Kernel:

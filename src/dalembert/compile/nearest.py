@@ -360,7 +360,10 @@ class _Loop(Writer):
 
             with self.every(("0", groups), now) as (g, outer):
                 d = away(self.groups, GROUP, self.at_groups, g, g)
-                with self.nearer(d, outer) as whole, self.every(self._ends(self.groups, GROUP, g, 7), whole) as (c, part):
+                with (
+                    self.nearer(d, outer) as whole,
+                    self.every(self._ends(self.groups, GROUP, g, 7), whole) as (c, part),
+                ):
                     d = away(self.clusters, CLUSTER, self.at_clusters, c, g)
                     ends = self._ends(self.clusters, CLUSTER, c, 5)
                     with self.nearer(d, part) as few, self.every(ends, few) as (i, least):
