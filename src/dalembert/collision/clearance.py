@@ -180,8 +180,8 @@ class Collision:
     @cached_property
     def _limits(self) -> tuple[Array, Array]:
         each = [(c.lower, c.upper) for c in self.model.coordinates for _ in range(c.joint.nq)]
-        each = np.array(each, float).reshape(-1, 2)
-        return each[:, 0] - BEYOND, each[:, 1] + BEYOND
+        low, high = np.array(each, float).reshape(-1, 2).T
+        return low - BEYOND, high + BEYOND
 
     def _search(
         self,

@@ -196,10 +196,10 @@ class World:
         """The world as arrays, each of at least `pad` rows (of each kind, or by kind)."""
         tables, names = {}, {}
         size = dict(pad) if isinstance(pad, Mapping) else dict.fromkeys(COLUMNS, pad)
-        for kind, rows in size.items():
+        for kind, least in size.items():
             if kind not in COLUMNS:
                 raise unknown("kind of obstacle", kind, COLUMNS)
-            count("pad", rows)
+            count("pad", least)
         for kind, columns in COLUMNS.items():
             own = [o for o in self.obstacles if o.kind == kind]
             rows = np.concatenate([np.zeros((0, columns)), *(o.rows for o in own)])

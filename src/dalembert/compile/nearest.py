@@ -37,7 +37,7 @@ Numbers = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """nearest(x, balls, clusters, groups, pairs, tables, limit, moving, change, both) → (distances (B, 2), which (B, 2)).
+    """nearest(x, balls, clusters, groups, pairs, tables, limit, moving, change, both) → distances and which, (B, 2).
 
     x (B, n); balls (s, 5); clusters (c, 7); groups (g, 9); pairs (p, 2) of groups; one table of rows for each kind of
     obstacle. The first distance is the least between balls of a pair of groups, the second the least between an
