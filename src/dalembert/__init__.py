@@ -1,4 +1,4 @@
-"""Dalembert: from a description of a robot arm to everything that follows from it.
+"""Dalembert: from a description of a robot to everything that follows from it.
 
 >>> import dalembert as dl
 >>> arm = dl.load("panda")
