@@ -161,3 +161,19 @@ def test_a_falling_pillar_meets_the_floor(tmp_path):
     (span,) = run.contacts
     assert {span.first, span.second} == {"trunk", "floor"}
     assert span.start == pytest.approx(np.sqrt(2 * 0.7 / 9.81), abs=0.01)  # the ball hangs 0.2 m + 0.5 m above it
+
+
+# ------------------------------------------------------------------------------------------------------ certificates
+def test_certificates_carry_clearance_and_time():
+    robot = dl.load("planar-2r")
+    world = World().sphere("ball", 0.12, (1.88, 0.48, 0.0))
+    start, end = np.array([-1.0, 0.5]), np.array([1.0, 0.5])
+    motion = dl.trajectories.minimum_jerk(start, end, duration=2.0)
+    found = robot.certify_motion(motion, world)
+    assert not found and "link2 and ball" in str(found)
+    when = float(str(found).partition(": at ")[2].partition(" s")[0])
+    span = robot.contact_spans(motion, world)[0]
+    assert span.start - 0.02 < when < span.end + 0.02
+    solution = robot.ik(robot.fk(end), rows="planar", avoid=world)
+    assert solution and f"clearance={solution.clearance:.3g} m)" in repr(solution)
+    assert "clearance" not in repr(robot.ik(robot.fk(end), rows="planar"))

@@ -158,4 +158,4 @@ def certify_motion(
         off, proved = np.diff(t)[:, None] ** 2 / 8.0 * np.asarray(limits.acceleration, float), limits.how != "sampled"
     if not np.isfinite(off).all():
         raise InputError("the acceleration of this motion has no bound, so that nothing is known between samples")
-    return replace(certify_path(of, q, world, clear=clear, stray=off), proved=proved)
+    return replace(certify_path(of, q, world, clear=clear, stray=off), proved=proved, times=t)

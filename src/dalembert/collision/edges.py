@@ -41,7 +41,8 @@ class EdgeCertificate:
     not, `place`, the fraction of the way where that was not so (NaN where free), and the contact there. `looks` is how
     many states were looked at, `tight` the fraction of the way where a look showed least around it to be free.
     `touches`: whether the distance at the place is less than asked for, or only so near to it that pieces of RESOLUTION
-    did not decide. `proved` is False where it hangs on what samples showed of a motion: that may be wrong between."""
+    did not decide. `proved` is False where it hangs on what samples showed of a motion: that may be wrong between.
+    `times` (E + 1,) [s], of a motion: when its edges begin and end."""
 
     free: NDArray[np.bool_]
     touches: NDArray[np.bool_]
@@ -55,6 +56,7 @@ class EdgeCertificate:
     start: Array  # (E, n)
     way: Array  # (E, n): to the ends
     proved: bool = True
+    times: Array | None = None
 
     @property
     def states(self) -> Array:
@@ -87,10 +89,13 @@ class EdgeCertificate:
             how = "proved" if self.proved else "no proof, since accelerations were sampled"
             return f"free, {how}: {least} ({total} looks; rounding of {self.margin:.2g} m included)"
         k = int(np.flatnonzero(~self.free)[0])
-        edge = f"edge {k}, " if len(self.free) > 1 else ""
+        where = f"{f'edge {k}, ' if len(self.free) > 1 else ''}{100 * self.place[k]:.3g} % of the way"
+        if self.times is not None:
+            t0, t1 = self.times[k : k + 2].tolist()
+            where = f"at {t0 + self.place[k] * (t1 - t0):.4g} s"
         wanted = f"{self.clear:g} m clear" if self.clear else "free"
         verdict = f"not {wanted}" if self.touches[k] else f"not proved {wanted} at a resolution of {RESOLUTION:g} m"
-        return f"{verdict}: {edge}{100 * self.place[k]:.3g} % of the way: {self.contact(k)}"
+        return f"{verdict}: {where}: {self.contact(k)}"
 
 
 def certify_edge(
