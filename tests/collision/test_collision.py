@@ -500,7 +500,7 @@ def test_worlds_refuse_what_cannot_be(tmp_path):
     with pytest.raises(UnknownNameError, match="box"):
         World.load(file)
     file.write_text('[[box]]\nname = "t"\nside = 1\n')
-    with pytest.raises(InputError, match="box 't'"):
+    with pytest.raises(UnknownNameError, match="box 't' in .*w.toml 'side'; did you mean 'size'"):
         World.load(file)
 
 

@@ -89,9 +89,9 @@ def test_own_spheres_with_slips_are_refused(tmp_path, text, said):
     ("text", "said"),
     [
         ("[[boxx]]\nname = 'a'\n", "unknown kind of obstacle in .*cell.toml 'boxx'; did you mean 'box'"),
-        ("[[box]]\nname = 'a'\nsize = [1, 1, 1]\nxzy = [0, 0, 0]\n", "word of a box in .*cell.toml 'xzy'; .* 'xyz'"),
+        ("[[box]]\nname = 'a'\nsize = [1, 1, 1]\nxzy = [0, 0, 0]\n", "word of box 'a' in .*cell.toml 'xzy'; .* 'xyz'"),
         ("[[box]]\nname = 'a'\nrpy = [0, 0, 0]\n", "cell.toml: box 'a' lacks size and xyz"),
-        ("[[sphere]]\nself = 1\n", "word of a sphere in .* 'self'"),
+        ("[[sphere]]\nself = 1\n", "word of sphere '' in .* 'self'"),
     ],
 )
 def test_a_world_with_slips_is_refused(tmp_path, text, said):

@@ -239,7 +239,7 @@ def _read(world: World, kind: str, row: Any, file: Path) -> World:
     words = inspect.signature(getattr(world, kind)).parameters
     for word in row:
         if word not in words:
-            raise unknown(f"word of a {kind} in {file}", word, words)
+            raise unknown(f"word of {kind} {row.get('name', '')!r} in {file}", word, words)
     lacking = [word for word, p in words.items() if p.default is p.empty and word not in row]
     if lacking:
         raise InputError(f"{file}: {kind} {row.get('name', '')!r} lacks {' and '.join(lacking)}")

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 from dalembert.apps.page.raster import rendered
 from dalembert.apps.page.scene import Scene
 from dalembert.apps.report.context import Context, Made, NotHereError
+from dalembert.arguments import Array
 from dalembert.collision import Collision, Contact, World
 from dalembert.collision.along import find_spans
 from dalembert.collision.enclose import shapes_of
@@ -22,7 +22,6 @@ from dalembert.errors import DalembertError, InputError
 from dalembert.planning.motion import Plan
 from dalembert.robot import Robot
 
-Array = NDArray[np.float64]
 ROUGHLY = 0.05  # [m] the spheres' tolerance in a quick report
 NEAR = 0.1  # [m] apart, of which pairs are listed
 LISTED = 6  # pairs, and times of contact
