@@ -83,9 +83,9 @@ class ContactSpan:
 def find_spans(
     collision: Collision, t: ArrayLike, q: ArrayLike, world: World | WorldArrays | None = None, within: float = 0.0
 ) -> list[ContactSpan]:
-    """When pairs are nearer than `within` [m] at samples t (N,), q (N, n), in the order of their beginnings."""
+    """When pairs are nearer than `within` [m] at samples t (N,), q (N, nq), in the order of their beginnings."""
     times, near = array("t", t, (None,)), number("within", within, "m")
-    x = array("q", q, (len(times), collision.model.n))
+    x = array("q", q, (len(times), collision.model.nq))
     close = np.flatnonzero(~(collision.clearance(x, world) > near)) if len(x) else np.zeros(0, int)
     rows: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for k in close:  # few states, each looked at pair by pair
@@ -158,4 +158,4 @@ def certify_motion(
         off, proved = np.diff(t)[:, None] ** 2 / 8.0 * np.asarray(limits.acceleration, float), limits.how != "sampled"
     if not np.isfinite(off).all():
         raise InputError("the acceleration of this motion has no bound, so that nothing is known between samples")
-    return replace(certify_path(of, q, world, clear=clear, stray=off), proved=proved)
+    return replace(certify_path(of, q, world, clear=clear, stray=off), proved=proved, times=t)

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Container, Sequence, Sized
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.algorithms.joints import twists_at
+from dalembert.algorithms.joints import rates, twists_at
 from dalembert.algorithms.kinematics import world_poses
 from dalembert.arguments import array, number
 from dalembert.caching import cached_property
 from dalembert.collision.motion import motion_bounds
 from dalembert.collision.solids import SOLIDS
-from dalembert.collision.spheres import Indices, SphereModel
+from dalembert.collision.spheres import Indices, SphereModel, Spheres, enclosing_sphere
 from dalembert.collision.world import COLUMNS, World, WorldArrays
 from dalembert.compile import Kernel, compile_function
 from dalembert.compile.kinds import DOUBLE, SINGLE
 from dalembert.compile.nearest import Nearest
 from dalembert.errors import InputError
+from dalembert.kernels import check_quaternions
 from dalembert.model import Model
 from dalembert.scalar import Scalar, sqrt
 from dalembert.spatial.vector import ZERO, Vector, add, cross, dot, matvec, scale, sub
@@ -31,6 +32,7 @@ LIMIT = 1e5  # [m] what is farther away counts as infinitely far
 ROUNDING = 1e-9  # [m]
 AT_REST = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 NOTHING = World()
+CLUSTER = 4  # spheres
 BEYOND = 1e-6  # [rad, m] past a limit, in which what was proved within the limits, with a millimeter to spare, holds
 
 
@@ -87,20 +89,28 @@ class Collision:
         self.grounded = np.array(
             [b < 0 or link in standing for b, link in zip(spheres.coarse.body, spheres.coarse.link, strict=True)], bool
         )
-        # The machine's order: groups that are compared with obstacles first, balls by groups.
-        coarse, last = spheres.coarse, len(model.bodies)
+        # The machine's order: groups that are compared with obstacles first, balls by groups and their clusters.
         self.group_order = np.argsort(self.grounded, kind="stable")
         rank = np.argsort(self.group_order)
-        self._order = order = np.argsort(rank[spheres.parent], kind="stable")
-        parent, fine, coarse = rank[spheres.parent][order], spheres.fine.take(order), coarse.take(self.group_order)
-        whole = np.arange(len(coarse))
-        ends = (np.searchsorted(parent, whole), np.searchsorted(parent, whole, side="right"))
-        frame = np.where(fine.body < 0, last, fine.body), np.where(coarse.body < 0, last, coarse.body)
-        self.balls = np.column_stack((frame[0], fine.center, fine.radius))
-        self.groups = np.column_stack((frame[1], coarse.center, coarse.radius, *ends))
+        own = [cluster(np.flatnonzero(spheres.parent == g), spheres.fine.center) for g in self.group_order]
+        few = [rows for group in own for rows in group]
+        self._order = np.concatenate((*few, np.zeros(0, np.int64)))
+        fine, coarse = spheres.fine.take(self._order), spheres.coarse.take(self.group_order)
+        self.balls, ends = self._table(fine), _ends(few)
+        around = [enclosing_sphere(self.balls[a:b, 1:]) for a, b in ends]
+        frames = self.balls[ends[:, 0], :1]
+        self.clusters = np.column_stack((frames, [[*c, r] for c, r in around], ends)) if few else np.zeros((0, 7))
+        parts = _ends(own)
+        balls = np.append(ends[:, 0], len(fine))[parts]
+        self.groups = np.column_stack((self._table(coarse), balls, parts))
         self.pairs = rank[spheres.pairs]
         self.moving = int((~self.grounded).sum())
         self.frame_errors: dict[tuple[float, ...], Array] = {}  # in float32, by how far joints go
+
+    def _table(self, spheres: Spheres) -> Array:
+        """(N, 5): frame, the base's last, center and radius."""
+        frame = np.where(spheres.body < 0, len(self.model.bodies), spheres.body)
+        return np.column_stack((frame, spheres.center, spheres.radius))
 
     def __repr__(self) -> str:
         s = self.spheres
@@ -112,22 +122,22 @@ class Collision:
     def nearest(self) -> Nearest:
         """The compiled loop."""
         solids = tuple((columns, _solid(kind).program) for kind, columns in COLUMNS.items())
-        return Nearest(self.frames.program, self.model.n, len(self.model.bodies), solids)
+        return Nearest(self.frames.program, self.model.nq, len(self.model.bodies), solids)
 
     @cached_property
     def frames(self) -> Kernel:
-        """Rotation, row by row, and origin of every body, the base last: q (n) → (bodies + 1, 12)."""
+        """Rotation, row by row, and origin of every body, the base last: q (nq) → (bodies + 1, 12)."""
         model = self.model
 
         def place(q: Sequence[Scalar]) -> list[list[Scalar]]:
             T = [T for _, T in sorted(world_poses(model, q).items())]
             return [*([*t.R[0], *t.R[1], *t.R[2], *t.p] for t in T), AT_REST]
 
-        return compile_function(place, [(model.n,)], [(len(model.bodies) + 1, 12)], "frames", arguments=("q",))
+        return compile_function(place, [(model.nq,)], [(len(model.bodies) + 1, 12)], "frames", arguments=("q",))
 
     @cached_property
     def _twists(self) -> Kernel:
-        """(v, ω) of every body's joint at unit rate, at the base frame's origin: q (n) → (bodies, 6)."""
+        """(v, ω) of every body's joint at unit rates, at the base frame's origin: q (nq) → (columns, 6)."""
         model = self.model
 
         def twists(q: Sequence[Scalar]) -> list[list[Scalar]]:
@@ -135,17 +145,19 @@ class Collision:
             found = [V for k, body in enumerate(model.bodies) for V in twists_at(body, T[k], ZERO)]
             return [[*V.v, *V.w] for V in found]
 
-        return compile_function(twists, [(model.n,)], [(len(model.bodies), 6)], "twists", arguments=("q",))
+        return compile_function(twists, [(model.nq,)], [(len(self._gather), 6)], "twists", arguments=("q",))
 
     # -------------------------------------------------------------------------------------------------- distances
-    def distances(self, q: ArrayLike, world: World | WorldArrays | None = None, limit: float = LIMIT) -> Distances:
-        """Least distances at states (..., n), to `limit` [m]: what is farther away counts as infinitely far. In float32
-        where q is float32."""
+    def distances(
+        self, q: ArrayLike, world: World | WorldArrays | None = None, limit: float = LIMIT, both: bool = True
+    ) -> Distances:
+        """Least distances at states (..., nq), to `limit` [m]: what is farther away counts as infinitely far; so does,
+        without `both`, that between links where an obstacle is nearer. In float32 where q is float32."""
         x, tables = self.states(q), _arrays(world)
-        flat = x.reshape(-1, self.model.n)
-        found, which = self._search(flat, tables, limit)
+        flat = x.reshape(-1, self.model.nq)
+        found, which = self._search(flat, tables, limit, both=both)
         if len(self.spheres.apart) and (out := self.outside(flat)).any():
-            found[out], which[out] = self.beyond._search(flat[out], tables, limit)
+            found[out], which[out] = self.beyond._search(flat[out], tables, limit, both=both)
         own, met, pair, place = (a.reshape(x.shape[:-1]) for a in (*found.T, *which.T))
         count = len(self.balls)
         pairs, places = (np.stack(np.divmod(np.maximum(a, 0), count), -1) for a in (pair, place))
@@ -167,18 +179,24 @@ class Collision:
 
     @cached_property
     def _limits(self) -> tuple[Array, Array]:
-        each = np.array([(c.lower, c.upper) for c in self.model.coordinates], float).reshape(-1, 2)
-        return each[:, 0] - BEYOND, each[:, 1] + BEYOND
+        each = [(c.lower, c.upper) for c in self.model.coordinates for _ in range(c.joint.nq)]
+        low, high = np.array(each, float).reshape(-1, 2).T
+        return low - BEYOND, high + BEYOND
 
     def _search(
-        self, x: NDArray[np.floating], world: WorldArrays, limit: float = LIMIT, change: Array | None = None
+        self,
+        x: NDArray[np.floating],
+        world: WorldArrays,
+        limit: float = LIMIT,
+        change: Array | None = None,
+        both: bool = False,
     ) -> tuple[Array, Indices]:
         """What `Nearest` gives for states (B, n); infinite where there is nothing nearer than the limit, NaN where a
         state is none."""
         sane = np.abs(x) <= (SINGLE if x.dtype == np.float32 else DOUBLE).largest_angle
         with np.errstate(invalid="ignore"):  # rows that are no states are computed too, and then said to be none
-            data = (self.balls, self.groups, self.pairs, world.tables(), min(limit, LIMIT), self.moving)
-            found, which = self.nearest(x, *data, change)
+            own = (self.balls, self.clusters, self.groups, self.pairs)
+            found, which = self.nearest(x, *own, world.tables(), min(limit, LIMIT), self.moving, change, both)
         found = found.astype(np.float64)
         found[which < 0] = np.inf
         found[~sane.all(axis=1)] = np.nan
@@ -186,16 +204,17 @@ class Collision:
 
     def clearance(self, q: ArrayLike, world: World | WorldArrays | None = None) -> Array:
         """Least distance between links that may meet, and to the obstacles [m].  (...).  Negative: they may touch."""
-        return self.distances(q, world).least
+        return self.distances(q, world, both=False).least
 
     def gradient(self, q: ArrayLike, world: World | WorldArrays | None = None) -> tuple[Array, Array]:
         """(clearance (...), its gradient by q (..., n) [m per rad or m]): n · (J_i − J_j) of the nearest spheres, n the
-        unit vector between them. Where several are equally near, that of one of them; 0 where nothing is near."""
+        unit vector between them. Where several are equally near, that of one of them; 0 where nothing is near. Of a
+        robot on a free base: its slope along velocities v, (..., nv)."""
         x = self.states(q)
-        found = self.distances(x, world)
-        flat = x.reshape(-1, self.model.n).astype(np.float64)
+        found = self.distances(x, world, both=False)
+        flat = x.reshape(-1, self.model.nq).astype(np.float64)
         own = (found.own <= found.met).ravel()
-        frames, slope = np.asarray(self.frames(flat)), np.zeros_like(flat)
+        frames, slope = np.asarray(self.frames(flat)), np.zeros((len(flat), self.model.nv))
         pair, place = found.pair.reshape(-1, 2), found.place.reshape(-1, 2)
         twists = np.asarray(self._twists(flat)).reshape(len(flat), -1, 6)
         rows = np.flatnonzero(own & (pair[:, 0] >= 0))
@@ -212,7 +231,7 @@ class Collision:
             slope[rows] = self._along(twists[rows], i, x_i, _normals(found.world, o, x_i))
         least = found.least
         slope[np.isnan(least).ravel()] = np.nan
-        return least, slope.reshape(x.shape)
+        return least, slope.reshape(*x.shape[:-1], self.model.nv)
 
     def _center(self, frames: Array, rows: Indices, sphere: Indices) -> Array:
         """(K, 3): of one fine sphere in each of these states."""
@@ -226,19 +245,18 @@ class Collision:
 
     @cached_property
     def _carried(self) -> NDArray[np.bool_]:
-        """(bodies + 1, bodies): whether a joint moves a body; the base last, so that −1 finds it."""
-        count = len(self.model.bodies)
-        found = np.zeros((count + 1, count), bool)
+        """(bodies + 1, columns): whether a joint moves a body; the base last, so that −1 finds it."""
+        count, columns = len(self.model.bodies), self.model.columns
+        found = np.zeros((count + 1, len(self._gather)), bool)
         for k in range(count):
-            found[k, list(self.model.path(k))] = True
+            found[k, [at for j in self.model.path(k) for at in columns[j]]] = True
         return found
 
     @cached_property
     def _gather(self) -> Array:
-        found = np.zeros((len(self.model.bodies), self.model.n))
-        for j, body in enumerate(self.model.bodies):
-            found[j, body.coordinate] = body.multiplier
-        return found
+        """(columns, nv): of the rates of all joints by v."""
+        unit = np.eye(self.model.nv)
+        return np.array([rates(self.model, v.tolist()) for v in unit], float).T.reshape(-1, self.model.nv)
 
     def centers(self, q: Array) -> Array:
         """Centers of the fine spheres in the base frame [m], (..., N, 3)."""
@@ -247,9 +265,10 @@ class Collision:
         return np.asarray(np.einsum("...sij,sj->...si", R, fine.center) + p)
 
     def contacts(self, q: ArrayLike, world: World | WorldArrays | None = None, within: float = 0.0) -> list[Contact]:
-        """Every pair of links, and of a link and an obstacle, that is nearer than `within` [m] in one state (n,), the
+        """Every pair of links, and of a link and an obstacle, that is nearer than `within` [m] in one state (nq,), the
         deepest first. Links that were left out are not looked at (`spheres.pairs`)."""
-        x, tables, near = array("q", q, (self.model.n,)), _arrays(world), number("within", within, "m")
+        x, tables, near = array("q", q, (self.model.nq,)), _arrays(world), number("within", within, "m")
+        check_quaternions(self.model, "q", x)
         X, s = self.centers(x), self.spheres
         found: dict[tuple[str, str], float] = {}
         pairs = np.concatenate((s.pairs, s.apart)) if self.outside(x[None])[0] else s.pairs
@@ -274,9 +293,10 @@ class Collision:
         return [name for kind in COLUMNS for name in world.names[kind]]
 
     def states(self, q: ArrayLike) -> NDArray[np.floating]:
-        """States (..., n) as numbers of their kind; NaN is let through, so that one bad state spoils no batch."""
+        """States (..., nq) as numbers of their kind; NaN is let through, so that one bad state spoils no batch."""
         single = isinstance(q, np.ndarray) and q.dtype == np.float32
-        x = array("q", q, (..., self.model.n), meaning="one per joint", finite=False, nan=True)
+        x = array("q", q, (..., self.model.nq), meaning="one per joint", finite=False, nan=True)
+        check_quaternions(self.model, "q", x)
         return x.astype(np.float32) if single else x
 
     # ---------------------------------------------------------------------------------------------------- bounds
@@ -293,7 +313,7 @@ class Collision:
 
     @cached_property
     def _motion(self) -> tuple[Array, Array]:
-        return self._bound(np.zeros(self.model.n))
+        return self._bound(np.zeros(self.model.nv))
 
     @cached_property
     def speeds(self) -> Kernel:
@@ -301,7 +321,7 @@ class Collision:
         to each other: |v + ω × c| of the group's center, and |ω| times the distance of the farthest ball from it."""
         model = self.model
         own = [set(model.path(int(f))) if f < len(model.bodies) else set() for f in self.groups[:, 0]]
-        ends = self.groups[:, 5:].astype(int)
+        ends = self.groups[:, 5:7].astype(int)
         wide = [
             float(np.linalg.norm(self.balls[a:b, 1:4] - c, axis=1).max())
             for c, (a, b) in zip(self.groups[:, 1:4], ends, strict=True)
@@ -336,6 +356,21 @@ class Collision:
 
         n, rows = model.n, len(self.groups) + len(self.pairs)
         return compile_function(speeds, [(n,), (n,)], [(rows,)], "speeds", arguments=("q", "qd"))
+
+
+def cluster(rows: Indices, x: Array) -> list[Indices]:
+    """Rows of points x (N, 3) in clusters of at most CLUSTER: halves along the longest side, and halves of these."""
+    if len(rows) <= CLUSTER:
+        return [rows] if len(rows) else []
+    order = rows[np.argsort(x[rows, np.ptp(x[rows], axis=0).argmax()], kind="stable")]
+    half = len(rows) // 2
+    return cluster(order[:half], x) + cluster(order[half:], x)
+
+
+def _ends(parts: Sequence[Sized]) -> Indices:
+    """(K, 2): where each part begins and ends, one after another."""
+    after = np.cumsum([len(part) for part in parts], dtype=np.int64)
+    return np.stack((after - np.array([len(part) for part in parts], np.int64), after), -1).reshape(-1, 2)
 
 
 def _solid(kind: str) -> Kernel:

@@ -41,7 +41,8 @@ class EdgeCertificate:
     not, `place`, the fraction of the way where that was not so (NaN where free), and the contact there. `looks` is how
     many states were looked at, `tight` the fraction of the way where a look showed least around it to be free.
     `touches`: whether the distance at the place is less than asked for, or only so near to it that pieces of RESOLUTION
-    did not decide. `proved` is False where it hangs on what samples showed of a motion: that may be wrong between."""
+    did not decide. `proved` is False where it hangs on what samples showed of a motion: that may be wrong between.
+    `times` (E + 1,) [s], of a motion: when its edges begin and end."""
 
     free: NDArray[np.bool_]
     touches: NDArray[np.bool_]
@@ -55,6 +56,7 @@ class EdgeCertificate:
     start: Array  # (E, n)
     way: Array  # (E, n): to the ends
     proved: bool = True
+    times: Array | None = None
 
     @property
     def states(self) -> Array:
@@ -87,10 +89,13 @@ class EdgeCertificate:
             how = "proved" if self.proved else "no proof, since accelerations were sampled"
             return f"free, {how}: {least} ({total} looks; rounding of {self.margin:.2g} m included)"
         k = int(np.flatnonzero(~self.free)[0])
-        edge = f"edge {k}, " if len(self.free) > 1 else ""
+        where = f"{f'edge {k}, ' if len(self.free) > 1 else ''}{100 * self.place[k]:.3g} % of the way"
+        if self.times is not None:
+            t0, t1 = self.times[k : k + 2].tolist()
+            where = f"at {t0 + self.place[k] * (t1 - t0):.4g} s"
         wanted = f"{self.clear:g} m clear" if self.clear else "free"
         verdict = f"not {wanted}" if self.touches[k] else f"not proved {wanted} at a resolution of {RESOLUTION:g} m"
-        return f"{verdict}: {edge}{100 * self.place[k]:.3g} % of the way: {self.contact(k)}"
+        return f"{verdict}: {where}: {self.contact(k)}"
 
 
 def certify_edge(
@@ -243,12 +248,12 @@ def float32_margin(collision: Collision, world: WorldArrays, extent: Array) -> f
     if key not in collision.frame_errors:
         collision.frame_errors[key] = collision.frames.float32_error({"q": (-extent, extent)}, boxes=200).bound
     bound = collision.frame_errors[key]
-    spheres = collision.spheres.fine
-    c = np.abs(spheres.center)
-    lengths = collision.motion(extent)[0].max() + np.linalg.norm(c, axis=1).max() + spheres.radius.max()
+    table = np.concatenate((collision.balls, collision.clusters[:, :5], collision.groups[:, :5]))
+    c = np.abs(table[:, 1:4])
+    lengths = collision.motion(extent)[0].max() + np.linalg.norm(c, axis=1).max() + table[:, 4].max()
     base = max((float(np.linalg.norm(body.placement.p)) for body in collision.model.bodies), default=0.0)
     size = 2.0 * (float(lengths) + base)
-    off = bound[spheres.body]  # (N, 12), the base's last
+    off = bound[table[:, 0].astype(int)]  # (N, 12), the base's last
     turned = np.einsum("sij,sj->si", off[:, :9].reshape(-1, 3, 3), c) + off[:, 9:]
     centers = float(np.linalg.norm(turned, axis=1).max()) + 8 * UNIT * size
     return 2.0 * centers + STEPS * UNIT * (2.0 * size + _reach(world))
@@ -263,8 +268,8 @@ def sound_clearance(collision: Collision, world: WorldArrays) -> Callable[..., A
 
     def clearance(q: Array, limit: float = LIMIT) -> Array:
         if not (np.abs(q) <= extent).all():
-            return collision.distances(q, world, limit + ROUNDING).least - ROUNDING
-        return collision.distances(q.astype(np.float32), world, limit + margin).least - margin
+            return collision.distances(q, world, limit + ROUNDING, both=False).least - ROUNDING
+        return collision.distances(q.astype(np.float32), world, limit + margin, both=False).least - margin
 
     return clearance
 

@@ -57,11 +57,11 @@ def motion_bounds(model: Model, spheres: SphereModel, extent: Array) -> tuple[Ar
 
     On the way to a point, a joint's part of its velocity, w_j r_j at most, is turned by the joints before it, and
     changes with the arm r_j, which those from j on move: |ẍ| ≤ Σ_j w_j r_j (Σ_{k<j} w_k + Σ_{k≤j} w_k), of the joints k
-    that turn."""
+    that turn. Of a joint of several coordinates the first column is positive, and no bound."""
     by_body = reaches(model, spheres.fine, extent)
     groups = np.array([by_body[spheres.parent == k].max(axis=0) for k in range(len(spheres.coarse))])
     bodies = range(len(model.bodies))
-    gather = np.zeros((len(bodies), model.n))
+    gather = np.zeros((len(bodies), model.nv))
     for j, body in enumerate(model.bodies):
         gather[j, body.coordinate] = abs(body.multiplier)
     turns = np.array([bool(body.joint.turns) for body in model.bodies], float)

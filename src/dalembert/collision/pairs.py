@@ -79,20 +79,36 @@ def _range(c: Coordinate) -> tuple[float, float]:
 
 
 class _Pairs:
-    """Distances of single pairs."""
+    """Distances of single pairs. Joints of several coordinates rest, since those that carry both links change nothing,
+    and of what another moves nothing is proved."""
 
     def __init__(self, of: Collision) -> None:
-        self.of = of
-        self.low, self.high = np.array([_range(c) for c in of.model.coordinates]).reshape(-1, 2).T
-        self.bounded = np.array([np.isfinite(c.upper - c.lower) for c in of.model.coordinates], bool)
-        for k, c in enumerate(of.model.coordinates):
-            moved = [body for body in of.model.bodies if body.coordinate == k]
+        self.of, model = of, of.model
+        single = [c for c in model.coordinates if c.joint.nq == 1]
+        self.low, self.high = np.array([_range(c) for c in single]).reshape(-1, 2).T
+        self.places, self.columns = [c.position for c in single], [c.first for c in single]
+        self.rest = np.array([x for c in model.coordinates for x in c.joint.neutral], float)
+        self.bounded, extent = np.zeros(model.nv, bool), np.zeros(model.nv)
+        for c in single:
+            moved = [body for body in model.bodies if body.coordinate == c.first]
             comes_back = all(body.joint.periodic and float(body.multiplier).is_integer() for body in moved)
-            self.bounded[k] |= comes_back and not np.isfinite(c.lower) and not np.isfinite(c.upper)
-        self.motion = of.motion(np.maximum(np.abs(self.low), np.abs(self.high)))[0][len(of.spheres.coarse) :]
+            endless = not np.isfinite(c.lower) and not np.isfinite(c.upper)
+            self.bounded[c.first] = np.isfinite(c.upper - c.lower) or (comes_back and endless)
+        extent[self.columns] = np.maximum(np.abs(self.low), np.abs(self.high))
+        self.motion = of.motion(extent)[0][len(of.spheres.coarse) :]
+
+    def states(self, x: Array) -> Array:
+        """q (B, nq), the single joints being at x (B, k)."""
+        q = np.tile(self.rest, (len(x), 1))
+        q[:, self.places] = x
+        return q
 
     def draw(self, rng: np.random.Generator, count: int) -> Array:
-        return rng.uniform(self.low, self.high, (count, len(self.low)))
+        q = self.states(rng.uniform(self.low, self.high, (count, len(self.low))))
+        for at in self.of.model.quaternions:
+            turn = rng.normal(size=(count, 4))
+            q[:, at : at + 4] = turn / np.linalg.norm(turn, axis=1, keepdims=True)
+        return q
 
     def distance(self, k: int, x: Array, grow: Array | None = None, limit: float = LIMIT) -> Array:
         """(B,) of pair k, less what it may come nearer."""
@@ -101,23 +117,22 @@ class _Pairs:
         if grow is not None:
             more = np.stack((np.zeros((len(x), len(of.groups) + 1)), np.ones((len(x), len(of.groups) + 1))), 1)
             more[:, 0, -1] = grow
-        found = of.nearest(x, of.balls, of.groups, pair, NO_OBSTACLES, limit, 0, more)[0]
+        found = of.nearest(x, of.balls, of.clusters, of.groups, pair, NO_OBSTACLES, limit, 0, more)[0]
         return np.asarray(found[:, 0], float)
 
     def never_meets(self, k: int) -> bool:
         """Whether boxes around states prove that pair k is apart within the limits of all joints between."""
-        motion = self.motion[k]
-        own = np.flatnonzero(motion > 0)
-        if not self.bounded[own].all():
+        if not self.bounded[self.motion[k] > 0].all():
             return False
+        motion = self.motion[k][self.columns]
         middle = 0.5 * (self.low + self.high)
         x, half = middle[None], np.where(motion > 0, 0.5 * (self.high - self.low), 0.0)[None]
         looked = 0
         while len(x) and looked < BOXES:
             looked += len(x)
-            left = self.distance(k, x, half @ motion, CLEAR) < CLEAR
+            left = self.distance(k, self.states(x), half @ motion, CLEAR) < CLEAR
             x, half = x[left], half[left]
-            if len(x) and (self.distance(k, x) <= CLEAR + ROUNDING).any():
+            if len(x) and (self.distance(k, self.states(x)) <= CLEAR + ROUNDING).any():
                 return False
             widest = (half * motion).argmax(axis=1)
             step = np.zeros_like(half)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.arguments import array
+from dalembert.arguments import array, number
 from dalembert.errors import InputError, UnknownNameError, unknown
 from dalembert.files import whole
 from dalembert.model import Model
@@ -24,6 +24,7 @@ from dalembert.model.model import BASE
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+WORDS = ("spheres", "pairs", "overestimate", "sampled", "apart")  # of files
 ROUNDS = 200  # steps toward the smallest sphere around others: its radius is within a percent by then
 
 
@@ -115,7 +116,8 @@ class SphereModel:
     @staticmethod
     def load(path: str | Path, model: Model | None = None) -> SphereModel:
         """Of what `save` wrote, or of TOML or JSON with `spheres = {link = [[x, y, z, radius], …], …}` in the frames
-        of the links of `model`, and if wanted `pairs = [[link, link], …]` and `overestimate`."""
+        of the links of `model`, and if wanted `pairs = [[link, link], …]` and `overestimate`. Without pairs, those that
+        never meet or always touch are left out as for spheres that are made."""
         file = Path(path)
         try:
             read = tomllib.loads if file.suffix.lower() == ".toml" else json.loads
@@ -126,6 +128,9 @@ class SphereModel:
             raise InputError(f"{file}: no TOML and no JSON that can be read ({error})") from None
         if not isinstance(text, dict) or not text.get("spheres"):
             raise InputError(f"{file}: there are no spheres in it: spheres = {{link = [[x, y, z, radius], …], …}}")
+        for word in text:
+            if word not in WORDS:
+                raise unknown(f"word of spheres in {file}", word, WORDS)
         try:
             found = _saved(text) if isinstance(text["spheres"], list) else _given(text, model)
         except UnknownNameError:
@@ -169,7 +174,7 @@ def _saved(text: Mapping[str, Any]) -> SphereModel:
         Spheres(body[parent], fine[:, :3], fine[:, 3], tuple(names[k] for k in parent)),
         parent,
         pairs,
-        float(text["overestimate"]),
+        number("overestimate", text["overestimate"], "m", least=0.0),
         tuple((str(a), str(b)) for a, b in text.get("sampled", ())),
         apart,
     )
@@ -179,13 +184,19 @@ def _given(text: Mapping[str, Any], model: Model | None) -> SphereModel:
     if model is None:
         raise InputError("spheres by link are read for a robot: give its model")
     rows = {name: array(f"the spheres of {name}", value, (None, 4)) for name, value in text["spheres"].items()}
-    found = sphere_model(model, on_links(model, rows), float(text.get("overestimate", 0.0)))
+    over = number("overestimate", text.get("overestimate", 0.0), "m", least=0.0)
+    found = sphere_model(model, on_links(model, rows), over)
     if "pairs" not in text:
-        return found
+        from dalembert.collision.pairs import settle_pairs  # which looks at distances
+
+        return settle_pairs(model, found)
     index = {name: k for k, name in enumerate(found.coarse.link)}
-    for name in (name for pair in text["pairs"] for name in pair):
-        if name not in index:
-            raise unknown("link with spheres", name, index)
+    for pair in text["pairs"]:
+        if not isinstance(pair, list) or len(pair) != 2 or pair[0] == pair[1]:
+            raise InputError(f"a pair is the names of two links, got {pair!r}")
+        for name in pair:
+            if name not in index:
+                raise unknown("link with spheres", name, index)
     pairs = np.array([[index[a], index[b]] for a, b in text["pairs"]], np.int64).reshape(-1, 2)
     return replace(found, pairs=pairs)
 

@@ -15,6 +15,7 @@ with n = 0, d = −FAR. Meshes become spheres that enclose them, clouds of point
 
 from __future__ import annotations
 
+import inspect
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, number
+from dalembert.arguments import array, count, number
 from dalembert.errors import InputError, unknown
 from dalembert.spatial.rotation import from_rpy
 
@@ -156,7 +157,10 @@ class World:
             corners, faces = read(mesh)
         elif isinstance(mesh, tuple) and len(mesh) == 2:
             corners = array(f"the vertices of {name!r}", mesh[0], (None, 3))
-            faces = array(f"the faces of {name!r}", mesh[1], (None, 3), least=0.0).astype(np.int64)
+            given = array(f"the faces of {name!r}", mesh[1], (None, 3), least=0.0)
+            faces = given.astype(np.int64)
+            if (faces != given).any():
+                raise InputError(f"the faces of {name!r} are three whole numbers each, the vertices that they join")
         else:
             raise InputError(f"the mesh of {name!r} is a file or (vertices, faces), not {type(mesh).__name__}")
         if not len(faces) or faces.max() >= len(corners):
@@ -191,11 +195,15 @@ class World:
     def arrays(self, pad: int | Mapping[str, int] = 0) -> WorldArrays:
         """The world as arrays, each of at least `pad` rows (of each kind, or by kind)."""
         tables, names = {}, {}
+        size = dict(pad) if isinstance(pad, Mapping) else dict.fromkeys(COLUMNS, pad)
+        for kind, least in size.items():
+            if kind not in COLUMNS:
+                raise unknown("kind of obstacle", kind, COLUMNS)
+            count("pad", least)
         for kind, columns in COLUMNS.items():
             own = [o for o in self.obstacles if o.kind == kind]
             rows = np.concatenate([np.zeros((0, columns)), *(o.rows for o in own)])
-            least = pad if isinstance(pad, int) else pad.get(kind, 0)
-            lacking = max(0, least - len(rows))
+            lacking = max(0, size.get(kind, 0) - len(rows))
             tables[kind] = np.concatenate((rows, np.tile(_padding(kind), (lacking, 1))))
             names[kind] = (*(o.name for o in own for _ in o.rows), *("",) * lacking)
         return WorldArrays(**tables, names=names)
@@ -214,7 +222,7 @@ class World:
         world = World()
         for kind, rows in text.items():
             if kind not in READABLE:
-                raise unknown("kind of obstacle", kind, READABLE)
+                raise unknown(f"kind of obstacle in {file}", kind, READABLE)
             for row in rows if isinstance(rows, list) else [rows]:
                 world = _read(world, kind, row, file)
         return world
@@ -228,10 +236,15 @@ def _read(world: World, kind: str, row: Any, file: Path) -> World:
         raise InputError(f"{file}: [[{kind}]] is a table, with a name and sizes")
     if kind == "mesh" and isinstance(row.get("mesh"), str):
         row = {**row, "mesh": file.parent / row["mesh"]}
+    words = inspect.signature(getattr(world, kind)).parameters
+    for word in row:
+        if word not in words:
+            raise unknown(f"word of {kind} {row.get('name', '')!r} in {file}", word, words)
+    lacking = [word for word, p in words.items() if p.default is p.empty and word not in row]
+    if lacking:
+        raise InputError(f"{file}: {kind} {row.get('name', '')!r} lacks {' and '.join(lacking)}")
     try:
         found: World = getattr(world, kind)(**row)
-    except TypeError as error:
-        raise InputError(f"{file}: {kind} {row.get('name', '')!r}: {str(error).split(') ')[-1]}") from None
     except InputError as error:
         raise InputError(f"{file}: {kind}: {error}") from None
     return found

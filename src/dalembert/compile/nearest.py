@@ -1,8 +1,8 @@
 """The least distance among balls that moving frames carry, and between them and obstacles, in one machine loop.
 
 Balls, their groups, the pairs that are looked at and the obstacles are data: nothing is compiled again when they
-change. W states go through at once. A group of balls lies in a larger ball; where that is farther away, in all W
-states, than what was found so far, none of its balls is looked at.
+change. W states go through at once. A group of balls lies in a larger ball, and so do clusters of a few of them; where
+that is farther away, in all W states, than what was found so far, none of its balls is looked at.
 
     place(x) → (frames + 1, 12)       rotation row by row and origin of every frame, the last one at rest
     distance(row, point) → number     for each kind of obstacle: signed, changing by no more than the point moves
@@ -28,23 +28,23 @@ from dalembert.compile.writer import Writer
 
 SYMBOL = "dalembert_nearest"
 HOW = Emission(SYMBOL)
-BALL, GROUP = (
-    5,
-    7,
-)  # numbers of a ball: frame, center, radius; of a group besides: its first ball, and that after its last
+# Numbers of a ball: frame, center, radius; of a cluster besides: its first ball, and that after its last; of a group
+# besides: its first cluster, and that after its last.
+BALL, CLUSTER, GROUP = 5, 7, 9
 MOST_BALLS = 40_000  # a pair of them is one whole number of 32 bits
 Numbers = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """nearest(x, balls, groups, pairs, tables, limit, moving, change) → (distances (B, 2), which (B, 2)).
+    """nearest(x, balls, clusters, groups, pairs, tables, limit, moving, change, both) → distances and which, (B, 2).
 
-    x (B, n); balls (s, 5); groups (g, 7); pairs (p, 2) of groups; one table of rows for each kind of obstacle. The
-    first distance is the least between balls of a pair of groups, the second the least between an obstacle and a ball
-    of the first `moving` groups; `limit` where none is less, with which = −1. Else which is i · s + j of the two balls,
-    or o · s + i of obstacle (the tables one after another) and ball. `change` (B, 2, g + p), if given, makes of the
-    distances d of every group, and of every pair, (d − c₀) c₁, c₁ > 0. Doubles, or float32 if x is."""
+    x (B, n); balls (s, 5); clusters (c, 7); groups (g, 9); pairs (p, 2) of groups; one table of rows for each kind of
+    obstacle. The first distance is the least between balls of a pair of groups, the second the least between an
+    obstacle and a ball of the first `moving` groups; `limit` where none is less, with which = −1. Else which is
+    i · s + j of the two balls, or o · s + i of obstacle (the tables one after another) and ball. Without `both` the
+    first is looked for only where it is less than the second. `change` (B, 2, g + p), if given, makes of the distances
+    d of every group, and of every pair, (d − c₀) c₁, c₁ > 0. Doubles, or float32 if x is."""
 
     place: Program
     n: int
@@ -56,12 +56,14 @@ class Nearest:
         self,
         x: Numbers,
         balls: Numbers,
+        clusters: Numbers,
         groups: Numbers,
         pairs: Numbers,
         tables: Sequence[Numbers],
         limit: float,
         moving: int,
         change: Numbers | None = None,
+        both: bool = True,
     ) -> tuple[Numbers, NDArray[np.int64]]:
         kind = SINGLE if x.dtype == np.float32 else DOUBLE
         if len(balls) * sum(map(len, tables)) >= 2**31:  # which obstacle and ball it is takes more than 32 bits
@@ -71,12 +73,11 @@ class Nearest:
         if len(balls) > MOST_BALLS:
             raise ValueError(f"{len(balls)} balls; at most {MOST_BALLS}")
         more = np.zeros((0, 0)) if change is None else change.reshape(len(x), -1)
-        arrays = [np.ascontiguousarray(a, dtype) for a in (x, balls, groups, *tables, more)]
+        arrays = [np.ascontiguousarray(a, dtype) for a in (x, balls, clusters, groups, *tables, more)]
         meet = np.ascontiguousarray(pairs, np.int64)
         found, which = np.empty((len(x), 2), dtype), np.empty((len(x), 2), whole)
-        words = (
-            12 * (self.frames + 1) + 3 * (len(balls) + len(groups)) + self.n + more.shape[1] + 40
-        ) * width * kind.bytes + 64
+        centers = 3 * (len(balls) + len(clusters) + len(groups))
+        words = (12 * (self.frames + 1) + centers + self.n + more.shape[1] + 40) * width * kind.bytes + 64
         scratch = np.empty(words, np.uint8)
         start = scratch.ctypes.data + (-scratch.ctypes.data) % 64
         bound = np.array([limit], dtype)
@@ -88,6 +89,7 @@ class Nearest:
                 bound.ctypes.data,
                 start,
                 moving,
+                both,
             ],
             np.int64,
         )
@@ -137,20 +139,23 @@ class _Loop(Writer):
         words = iter(range(100))
         arrays = [
             (self.item("%record", next(words), "ptr"), self.item("%record", next(words), "i64"))
-            for _ in range(3 + len(of.solids) + 2)
+            for _ in range(4 + len(of.solids) + 2)
         ]
-        (x, states), (balls, count), (groups, group_count), *tables, (more, _), (pairs, pair_count) = arrays
+        (x, states), (balls, count), (clusters, few), (groups, group_count), *tables, (more, _) = arrays[:-1]
+        pairs, pair_count = arrays[-1]
         found, which, bound, scratch = (self.item("%record", next(words), "ptr") for _ in range(4))
-        moving = self.item("%record", next(words), "i64")
-        self.balls, self.groups, self.total = balls, groups, count
+        moving, both = (self.item("%record", next(words), "i64") for _ in range(2))
+        both = self.let(f"icmp ne i64 {both}, 0")
+        self.balls, self.clusters, self.groups, self.total = balls, clusters, groups, count
         limit = self.wide(self.let(f"load {self.E}, ptr {bound}"))
         room = (of.n, 12 * (of.frames + 1), 19, 1)  # in vectors; then the centers, then what distances lose
         first = [sum(room[:k]) for k in range(5)]
         places = [self.let(f"getelementptr {self.V}, ptr {scratch}, i64 {at}") for at in first]
         source, poses, self.row, self.result, self.at_balls = places
-        self.at_groups = self.let(f"getelementptr {self.V}, ptr {self.at_balls}, i64 {self.let(f'mul i64 {count}, 3')}")
-        own_end = self.let(f"mul i64 {self.let(f'add i64 {count}, {group_count}')}, 3")
-        self.grow = self.let(f"getelementptr {self.V}, ptr {self.at_balls}, i64 {own_end}")
+        after = [self.let(f"mul i64 {rows}, 3") for rows in (count, few, group_count)]
+        self.at_clusters = self.let(f"getelementptr {self.V}, ptr {self.at_balls}, i64 {after[0]}")
+        self.at_groups = self.let(f"getelementptr {self.V}, ptr {self.at_clusters}, i64 {after[1]}")
+        self.grow = self.let(f"getelementptr {self.V}, ptr {self.at_groups}, i64 {after[2]}")
         half = self.let(f"add i64 {group_count}, {pair_count}")
         self.scale = self.let(f"getelementptr {self.V}, ptr {self.grow}, i64 {half}")
         columns = self.let(f"shl i64 {half}, 1")
@@ -169,12 +174,14 @@ class _Loop(Writer):
                 whole = f"i64 {columns}, i64 {lanes}, ptr {self.grow}"
                 self.do(f"call void @gather_flat_{w}(ptr {base}, i64 {step_by}, {whole})")
             self._centers(balls, count, BALL, poses, self.at_balls)
+            self._centers(clusters, few, CLUSTER, poses, self.at_clusters)
             self._centers(groups, group_count, GROUP, poses, self.at_groups)
-            own = self._pairs(pairs, pair_count, (limit, self.integer(-1)))
             met, number = [limit, self.integer(-1)], "0"
             for k, (rows, size) in enumerate(tables):
                 met = self._obstacles(k, rows, size, moving, number, met)
                 number = self.let(f"add i64 {number}, {size}")
+            bound_of_pairs = self.let(f"select i1 {both}, {self.V} {limit}, {self.V} {met[0]}")
+            own = self._pairs(pairs, pair_count, (bound_of_pairs, self.integer(-1)))
             for array, pair, E, V in (
                 (found, (own[0], met[0]), self.E, self.V),
                 (which, (own[1], met[1]), None, self.I),
@@ -292,32 +299,54 @@ class _Loop(Writer):
             size = self.operation("fma", t, t, size)
         return self.operation("subtract", self.operation("sqrt", size), self.wide(radii))
 
+    def _ends(self, table: str, columns: int, row: str, first: int) -> tuple[str, str]:
+        return self.whole_at(table, columns, row, first), self.whole_at(table, columns, row, first + 1)
+
+    def _between(self, one: tuple[str, int, str, str], other: tuple[str, int, str, str], place: str) -> str:
+        """The distance of two balls, each by its table, the table's columns, the centers and the row."""
+        (a, m, x, i), (b, n, y, j) = one, other
+        radii = self.let(f"fadd {self.E} {self.number_at(a, m, i, 4)}, {self.number_at(b, n, j, 4)}")
+        return self._changed(self._apart(self.point(x, i), self.point(y, j), radii), place)
+
     def _pairs(self, pairs: str, count: str, best: Sequence[str]) -> list[str]:
+        group, cluster = (self.groups, GROUP, self.at_groups), (self.clusters, CLUSTER, self.at_clusters)
         with self.repeat("0", count, carried=self._carried(best)) as (p, now):
             twice = self.let(f"shl i64 {p}, 1")
             a, b = (
                 self.let(f"load i64, ptr {self.let(f'getelementptr i64, ptr {pairs}, i64 {index}')}")
                 for index in (twice, self.let(f"add i64 {twice}, 1"))
             )
-            radii = self.let(
-                f"fadd {self.E} {self.number_at(self.groups, GROUP, a, 4)}, {self.number_at(self.groups, GROUP, b, 4)}"
-            )
             place = self.let(f"add i64 {self.group_count}, {p}")
-            d = self._changed(self._apart(self.point(self.at_groups, a), self.point(self.at_groups, b), radii), place)
-            with self.when(self._any_less(d, now[0]), self._carried(now)) as inner:
-                ends = [self.whole_at(self.groups, GROUP, g, 5 + k) for g in (a, b) for k in range(2)]
-                with self.repeat(ends[0], ends[1], carried=self._carried(inner)) as (i, outer):
-                    first, r = self.point(self.at_balls, i), self.number_at(self.balls, BALL, i, 4)
-                    number = self.let(f"mul i64 {i}, {self.total}")
-                    with self.repeat(ends[2], ends[3], carried=self._carried(outer)) as (j, least):
-                        both = self.let(f"fadd {self.E} {r}, {self.number_at(self.balls, BALL, j, 4)}")
-                        apart = self._apart(first, self.point(self.at_balls, j), both)
-                        apart = self._changed(apart, place)
-                        least[:] = self._better(apart, self.let(f"add i64 {number}, {j}"), least)
-                    outer[:] = least
-                inner[:] = outer
-            now[:] = inner
+            d = self._between((*group, a), (*group, b), place)
+            with self.nearer(d, now) as pair, self.every(self._ends(self.groups, GROUP, a, 7), pair) as (i, one):
+                d = self._between((*cluster, i), (*group, b), place)
+                with self.nearer(d, one) as part, self.every(self._ends(self.groups, GROUP, b, 7), part) as (j, both):
+                    d = self._between((*cluster, i), (*cluster, j), place)
+                    with self.nearer(d, both) as few:
+                        self._balls(self._ends(*cluster[:2], i, 5), self._ends(*cluster[:2], j, 5), place, few)
         return now
+
+    def _balls(self, some: tuple[str, str], others: tuple[str, str], place: str, best: list[str]) -> None:
+        ball = (self.balls, BALL, self.at_balls)
+        with self.every(some, best) as (i, outer):
+            number = self.let(f"mul i64 {i}, {self.total}")
+            with self.every(others, outer) as (j, least):
+                d = self._between((*ball, i), (*ball, j), place)
+                least[:] = self._better(d, self.let(f"add i64 {number}, {j}"), least)
+
+    @contextmanager
+    def every(self, ends: tuple[str, str], best: list[str]) -> Iterator[tuple[str, list[str]]]:
+        """For k from the first end to before the second: yields k and the best so far, which the body replaces."""
+        with self.repeat(*ends, carried=self._carried(best)) as (k, values):
+            yield k, values
+        best[:] = values
+
+    @contextmanager
+    def nearer(self, d: str, best: list[str]) -> Iterator[list[str]]:
+        """Only if d is less than the best in some state: yields the best, which the body replaces."""
+        with self.when(self._any_less(d, best[0]), self._carried(best)) as values:
+            yield values
+        best[:] = values
 
     def _obstacles(self, k: int, rows: str, count: str, groups: str, number: str, best: Sequence[str]) -> list[str]:
         columns = self.of.solids[k][0]
@@ -325,18 +354,21 @@ class _Loop(Writer):
             for j in range(columns):
                 self.store(self.wide(self.number_at(rows, columns, o, j)), self.row, j)
             first = self.let(f"mul i64 {self.let(f'add i64 {number}, {o}')}, {self.total}")
-            with self.repeat("0", groups, carried=self._carried(now)) as (g, outer):
-                d = self._solid(k, columns, self.at_groups, g, self.number_at(self.groups, GROUP, g, 4))
-                d = self._changed(d, g)
-                with self.when(self._any_less(d, outer[0]), self._carried(outer)) as inner:
-                    ends = [self.whole_at(self.groups, GROUP, g, 5 + e) for e in range(2)]
-                    with self.repeat(ends[0], ends[1], carried=self._carried(inner)) as (i, least):
-                        own = self._solid(k, columns, self.at_balls, i, self.number_at(self.balls, BALL, i, 4))
-                        own = self._changed(own, g)
-                        least[:] = self._better(own, self.let(f"add i64 {first}, {i}"), least)
-                    inner[:] = least
-                outer[:] = inner
-            now[:] = outer
+
+            def away(table: str, size: int, centers: str, row: str, group: str) -> str:
+                return self._changed(self._solid(k, columns, centers, row, self.number_at(table, size, row, 4)), group)
+
+            with self.every(("0", groups), now) as (g, outer):
+                d = away(self.groups, GROUP, self.at_groups, g, g)
+                with (
+                    self.nearer(d, outer) as whole,
+                    self.every(self._ends(self.groups, GROUP, g, 7), whole) as (c, part),
+                ):
+                    d = away(self.clusters, CLUSTER, self.at_clusters, c, g)
+                    ends = self._ends(self.clusters, CLUSTER, c, 5)
+                    with self.nearer(d, part) as few, self.every(ends, few) as (i, least):
+                        d = away(self.balls, BALL, self.at_balls, i, g)
+                        least[:] = self._better(d, self.let(f"add i64 {first}, {i}"), least)
         return now
 
     def _changed(self, d: str, place: str) -> str:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.algorithms.kinematics import world_poses
 from dalembert.arguments import Array, array
 from dalembert.caching import cached_property
+from dalembert.collision import Contact, World
 from dalembert.describe import mesh
 from dalembert.describe.description import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
 from dalembert.errors import DalembertError, DescriptionError
@@ -29,6 +30,7 @@ from dalembert.units import position_units
 
 MOST_TRIANGLES = 2_000_000  # of one mesh that is read at all
 ENOUGH_TRIANGLES = 20_000  # of one mesh that is shown: a page turns a dozen of them
+TOUCHING_COLOR, OBSTACLE_COLOR = "#e21e1e", "#e8a33d"
 BASE_COLOR, PLAIN_COLOR, JOINT_COLOR = "#5b6068", "#aab0b9", "#3a3f47"
 LINK_COLORS = ("#2f6fb0", "#e8a33d", "#1d9a74", "#b8478f")
 AROUND = 24  # corners of a circle
@@ -174,6 +176,39 @@ def look_of(robot: Robot, triangles: int = ENOUGH_TRIANGLES, package_dirs: Seque
     have = {part.body for part in parts}
     more = [] if have >= set(range(len(robot.model.bodies))) else [p for p in _sticks(robot) if p.body not in have]
     return Look((*parts, *more), tuple(dict.fromkeys(notes)))
+
+
+def bodies_touching(robot: Robot, contacts: Iterable[Contact]) -> set[int]:
+    """The bodies (−1: the base) of links that touch something."""
+    links = {frame.name: frame.body for frame in robot.model.frames}
+    return {links[name] for c in contacts for name in (c.first, c.second) if name in links}
+
+
+def obstacle_parts(world: World) -> tuple[DrawnPart, ...]:
+    """The solids of a world; half-spaces have no end and are not drawn."""
+    return tuple(
+        DrawnPart(-1, shape, T, OBSTACLE_COLOR)
+        for obstacle in world.obstacles
+        if obstacle.kind != "half_spaces"
+        for shape, T in (_obstacle(obstacle.kind, row) for row in obstacle.rows)
+    )
+
+
+def _obstacle(kind: str, row: Array) -> tuple[Geometry, Array]:
+    """The shape of a row of `collision.world`, and its pose (4, 4)."""
+    x, T = row.tolist(), np.eye(4)
+    T[:3, 3] = row[:3]
+    if kind == "spheres":
+        return Sphere(x[3]), T
+    if kind == "boxes":
+        T[:3, :3] = row[3:12].reshape(3, 3)
+        return Box((2 * x[12], 2 * x[13], 2 * x[14])), T
+    if kind == "cylinders":
+        return Cylinder(x[7], 2 * x[6]), place_along(row[3:6], row[:3])
+    way = row[3:6] - row[:3]
+    length = float(np.linalg.norm(way))
+    axis = way / length if length else np.array([0.0, 0.0, 1.0])
+    return Capsule(x[6], length), place_along(axis, 0.5 * (row[:3] + row[3:6]))
 
 
 def shapes_of(robot: Robot) -> Iterator[tuple[Frame, Shape]]:

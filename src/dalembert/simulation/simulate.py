@@ -154,7 +154,7 @@ def _shapes(system: object, world: World | WorldArrays | None) -> Collision | No
             "and ask robot.contact_spans(run, world) of the robot in it"
         )
     found = system.collision()
-    found.distances(np.zeros((0, system.n)), world)
+    found.distances(np.zeros((0, system.nq)), world)
     return found
 
 

@@ -204,6 +204,7 @@ def studio(
     origin: tuple[str, ...] = option("A page elsewhere that may use it, http://name:port.", metavar="URL"),
     package_dir: tuple[str, ...] = option("Where meshes lie.", type=click.Path(exists=True, file_okay=False)),
     plain: bool = option("No shadows: for a machine without a graphics card."),
+    world: str | None = option("Obstacles, a TOML file.", metavar="FILE"),
     no_browser: bool = option("Do not open the page, only say where it is."),
 ) -> None:
     """Open a robot in the browser: drag its tip, load it, simulate it under a controller, pull at it, play back a log.
@@ -214,6 +215,7 @@ def studio(
     Example: dalembert studio panda
     """
     from dalembert.apps.studio import open as open_studio, server
+    from dalembert.collision.world import World
 
     server.viser()  # refused before anything is loaded
     arm = output.load(robot, tip, package_dir, several=True)
@@ -228,6 +230,7 @@ def studio(
         origins=origin,
         package_dirs=output.reading(*package_dir)["package_dirs"],
         plain=plain,
+        world=None if world is None else World.load(world),
     )
     try:
         data = {"url": page.url, "robot": arm.name, "notes": list(page.scene.look.notes)}

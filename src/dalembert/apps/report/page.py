@@ -22,6 +22,7 @@ from dalembert.apps.page.page import asset, live_data, record, script
 from dalembert.apps.page.physics import MOST
 from dalembert.apps.page.scene import summary, with_tip
 from dalembert.apps.report.card import card
+from dalembert.apps.report.clearance import clearance
 from dalembert.apps.report.context import Context, Made, NotHereError, Section, SystemContext
 from dalembert.apps.report.equations import equations
 from dalembert.apps.report.frames import frames
@@ -53,6 +54,7 @@ SECTIONS = (
     Section("bounds", "Certified bounds", bounds, 20.0),
     Section("verification", "Verification certificate", certificate, 20.0),
     Section("task", "A simulated task", task, 20.0),
+    Section("clearance", "What touches, and a plan around an obstacle", clearance, 10.0),
     Section("findings", "What a check-up of the model found", findings),
 )
 PANELS_SHOWN = ("controller", "world", "joints", "playback", "plots")

@@ -207,6 +207,13 @@ class PosePanel(Panel):
             # A quaternion's numbers mean nothing alone.
             self.sliders = {k: self._slider(k) for k, unit in enumerate(units) if unit}
             self.press(self.gui.add_button("Back to the start"), studio.home)
+        if robot.model.curved is None and not robot.loops and robot.n:
+            with self.gui.add_folder("Plan", expand_by_default=False):
+                button = self.gui.add_button(
+                    "From the start to here", hint="Around obstacles, as fast as limits allow."
+                )
+                self.press(button, studio.plan)
+                self.planned = self.gui.add_html("")
         with self.gui.add_folder("Shown"):
             self.shapes = self.gui.add_checkbox("shapes", True)
             self.opacity = self.gui.add_slider("opacity", 0.1, 1.0, 0.05, 0.8)
@@ -214,7 +221,9 @@ class PosePanel(Panel):
             self.names = self.gui.add_checkbox("names of frames", False)
             self.masses = self.gui.add_checkbox("centers of mass", True)
             self.contacts = self.gui.add_checkbox(
-                "contacts in red", False, hint="Links that touch each other. The first time, this takes some seconds."
+                "contacts in red",
+                False,
+                hint="Links that touch each other or an obstacle. The first time, this takes some seconds.",
             )
             self.watch(self.contacts, lambda _: studio.refresh())
             self.soft = self.gui.add_checkbox(

@@ -11,9 +11,19 @@ from numpy.typing import ArrayLike
 
 from dalembert.algorithms.energy import center_of_mass
 from dalembert.arguments import Array
-from dalembert.collision import Contact
+from dalembert.collision import Contact, World
 from dalembert.describe.description import Box, Cylinder, Sphere
-from dalembert.draw.scene import DrawnPart, body_poses, corners_of, look_of, place_along, up_of
+from dalembert.draw.scene import (
+    TOUCHING_COLOR,
+    DrawnPart,
+    bodies_touching,
+    body_poses,
+    corners_of,
+    look_of,
+    obstacle_parts,
+    place_along,
+    up_of,
+)
 from dalembert.draw.skeleton import plane_of
 from dalembert.robot import Robot
 
@@ -23,7 +33,8 @@ if TYPE_CHECKING:
     Drawn: TypeAlias = BoxHandle | CylinderHandle | IcosphereHandle | MeshHandle
 
 MASS_COLOR, TOTAL_COLOR = (214, 69, 65), (142, 68, 173)
-TOUCHING = (226, 30, 30)  # bodies that touch each other
+TOUCHING = tuple(bytes.fromhex(TOUCHING_COLOR[1:]))  # bodies that touch each other
+PATH_COLOR = (29, 154, 116)
 SKY = (204, 212, 222)  # white robots are seen before it
 VIEW = 0.7  # [rad] that the camera sees from the lowest to the highest
 ROOM = 1.25  # around the robot, of the least that shows all of it: plots may stand beside it
@@ -38,15 +49,22 @@ class Scene:
     """What is seen of a robot; `show(q)` moves it."""
 
     def __init__(
-        self, server: ViserServer, robot: Robot, q: Array, package_dirs: Sequence[str | PathLike[str]] = ()
+        self,
+        server: ViserServer,
+        robot: Robot,
+        q: Array,
+        package_dirs: Sequence[str | PathLike[str]] = (),
+        world: World | None = None,
     ) -> None:
-        self.server, self.robot = server, robot
+        self.server, self.robot, self.world = server, robot, world
         self.size = size_of(robot, q)
         self.look = look_of(robot, package_dirs=package_dirs)
         self.up = up_of(robot)
         self.flat = plane_of(robot) == (0, 1) and abs(self.up[2]) < 1e-6  # it is looked at from in front
         self.bodies = [self._frame(f"/robot/{k}") for k in range(len(robot.model.bodies))]
         self._frame("/robot/base")
+        for k, part in enumerate(() if world is None else obstacle_parts(world)):
+            self._shape(k, part, "/obstacles")
         self.shapes = [self._shape(k, part) for k, part in enumerate(self.look.parts)]
         self.touching: set[int] = set()  # bodies drawn as such
         self.package_dirs = package_dirs
@@ -94,10 +112,10 @@ class Scene:
         )
 
     def touch(self, q: Array, on: bool) -> list[Contact]:
-        """Colors the bodies whose links touch each other at q, and says which do; none if not `on`. The first time,
-        spheres are made around the shapes."""
-        found = self.robot.collision(package_dirs=self.package_dirs).contacts(q) if on else []
-        bodies = {self.robot.model.frame(link).body for c in found for link in (c.first, c.second)}
+        """Colors the bodies whose links touch each other or the world at q, and says which do; none if not `on`. The
+        first time, spheres are made around the shapes."""
+        found = self.robot.collision(package_dirs=self.package_dirs).contacts(q, self.world) if on else []
+        bodies = bodies_touching(self.robot, found)
         for node, part in zip(self.shapes, self.look.parts, strict=True):
             if part.body in bodies ^ self.touching:
                 node.color = TOUCHING if part.body in bodies else tuple(bytes.fromhex(part.color[1:]))
@@ -127,9 +145,14 @@ class Scene:
     def _frame(self, name: str) -> FrameHandle:
         return self.server.scene.add_frame(name, show_axes=False)
 
-    def _shape(self, k: int, part: DrawnPart) -> Drawn:
+    def trace(self, q: Array, frame: str) -> None:
+        """Draws the way of a frame along joint positions (N, n)."""
+        x = np.asarray(self.robot.fk(q, frame))[:, :3, 3]
+        self.server.scene.add_line_segments("/plan", np.stack((x[:-1], x[1:]), 1), np.array(PATH_COLOR, np.uint8))
+
+    def _shape(self, k: int, part: DrawnPart, where: str | None = None) -> Drawn:
         add = self.server.scene
-        name = f"{owner(part.body)}/shape{k}"
+        name = f"{where or owner(part.body)}/shape{k}"
         rgb = tuple(bytes.fromhex(part.color[1:]))
         place: _Place = {"wxyz": quaternion(part.pose[:3, :3]), "position": part.pose[:3, 3]}
         match part.geometry:

@@ -18,18 +18,21 @@ from numpy.typing import ArrayLike
 from dalembert.apps.studio import messages, server
 from dalembert.apps.studio.export import ExportPanel
 from dalembert.apps.studio.load import LoadPanel, Payload, holding
-from dalembert.apps.studio.log import LogPanel
+from dalembert.apps.studio.log import LogPanel, Recording
 from dalembert.apps.studio.pose import PosePanel, Posture
 from dalembert.apps.studio.run import RunPanel
 from dalembert.apps.studio.scene import Scene
 from dalembert.apps.studio.worker import Worker
-from dalembert.arguments import Array, switch
+from dalembert.arguments import Array, need, switch
+from dalembert.collision import World
 from dalembert.draw.scene import read_posture
 from dalembert.errors import DalembertError
 from dalembert.robot import Robot, need_robot
 from dalembert.spatial.rotation import to_rpy
 
 TELL = 0.25  # [s] between two looks at numbers and words while the robot moves
+NO_TORQUE = 5.0  # [rad/s², m/s²] of plans for joints without limits of torque
+RATE = 100.0  # [1/s] samples of a plan
 BRAND = (47, 111, 176)
 WIDTH = 320.0  # of the panel [px]
 
@@ -44,6 +47,7 @@ class StudioOptions(TypedDict, total=False):
     origins: Sequence[str]
     package_dirs: Sequence[str | PathLike[str]]
     plain: bool
+    world: World | None
 
 
 class Studio:
@@ -52,7 +56,7 @@ class Studio:
     host, port: where it listens; port 0 takes one that is free, a port that is taken is an error. Pages of other
     origins than its own are refused, but for `origins` ("https://name:port"). `q`: where the robot begins. `log`: a
     file to play back. `package_dirs`: folders in which meshes of package://… are looked for. `plain`: no shadows and no
-    soft light, for machines without a graphics card."""
+    soft light, for machines without a graphics card. `world`: obstacles, which plans go around."""
 
     def __init__(
         self,
@@ -65,8 +69,11 @@ class Studio:
         origins: Sequence[str] = (),
         package_dirs: Sequence[str | PathLike[str]] = (),
         plain: bool = False,
+        world: World | None = None,
     ) -> None:
         need_robot(robot, "a studio")
+        if world is not None:
+            need(world, World, "world", "dl.World() makes one")
         server.viser()  # refused in words before anything else is done
         self.robot = self.loaded = robot
         self.plain = switch("plain", plain)
@@ -80,7 +87,7 @@ class Studio:
         self.server = server.serve(host, port, f"Dalembert · {robot.name}", origins)
         self.host, self.port = host, int(self.server.get_port())
         try:
-            self._build(package_dirs)
+            self._build(package_dirs, world)
             self.worker = Worker(self._beat, self._failed)
             self.worker.call(self.refresh)
             if log is not None:
@@ -89,12 +96,12 @@ class Studio:
             self.stop()
             raise
 
-    def _build(self, package_dirs: Sequence[str | PathLike[str]]) -> None:
+    def _build(self, package_dirs: Sequence[str | PathLike[str]], world: World | None) -> None:
         gui = self.server.gui
         gui.configure_theme(show_logo=False, show_share_button=False, brand_color=BRAND)
         gui.main_panel.dock_right()
         gui.main_panel.set_width(WIDTH)
-        self.scene = Scene(self.server, self.robot, self.posture.q, package_dirs)
+        self.scene = Scene(self.server, self.robot, self.posture.q, package_dirs, world)
         # The worker is made after the page, and panels post to it only when somebody does something there.
         self.top = gui.add_html("")
         tabs = gui.add_tab_group()
@@ -172,6 +179,21 @@ class Studio:
 
     def home(self) -> None:
         self._posed(self.posture.put(self.start))
+
+    def plan(self) -> None:
+        """From where the robot began to where it is, touching nothing: the way is drawn, and played back as a log."""
+        goal, start = self.posture.q.copy(), self.start
+        limited = np.isfinite(self.robot.limits.effort).all()
+        found = self.loaded.plan(start, goal, self.scene.world, acceleration=None if limited else NO_TORQUE)
+        assert found.trajectory is not None
+        t = np.linspace(0.0, found.duration, 2 + int(RATE * found.duration))
+        q, qd, qdd = (np.asarray(x) for x in found.trajectory(t))
+        torque = np.asarray(self.loaded.inverse_dynamics(q, qd, qdd))
+        notes = tuple(str(found).splitlines())
+        self.scene.trace(q, self.posture.frame)
+        self.log.open(Recording(t, q, torque, torque, self.robot.joint_names, "the plan", notes))
+        self.log.toggle()
+        self.pose.planned.content = "".join(messages.line(note) for note in notes)
 
     def leave(self, q: Array) -> None:
         """The robot stays where a simulation left it."""

@@ -231,6 +231,23 @@ def ik(
         found = _one(made, T, control, tolerance)
         if found is not None:
             return found
+    return _search(robot, T, frame, q0, rows, tolerance, limits, made, control, secondary)
+
+
+def _search(
+    robot: Jointed,
+    T: ArrayLike,
+    frame: str | None,
+    q0: ArrayLike | None,
+    rows: str | Sequence[str] | Sequence[float],
+    tolerance: float,
+    limits: bool,
+    made: NumericSolver,
+    control: Array,
+    secondary: str | ArrayLike | None = None,
+    polish: bool = True,
+) -> Solution:
+    """The solutions of many poses; of what is not reached the nearest point, unless there is no `polish`."""
     poses = targets.as_targets(T, points=not made.rotated or (isinstance(rows, str) and rows == "position"))
     if secondary is not None and q0 is None and not isinstance(secondary, str):
         q0 = secondary  # a posture to stay near is where to begin
@@ -246,7 +263,7 @@ def ik(
     with np.errstate(over="ignore", invalid="ignore"):
         q, info = made.search.ufunc(start, flat, made.starts, control)
     failed = info[..., 2] == 0
-    if failed.any():
+    if polish and failed.any():
         q, info = _polished(made, q, info, np.broadcast_to(flat, (*q.shape[:-1], 16)), failed)
     if secondary is not None:
         from dalembert.kinematics.ik.secondary import improved
@@ -285,7 +302,8 @@ def _avoiding(
     def solve(poses: Array, start: Array | None) -> Solution:
         if start is None:
             return ik(robot, poses, frame, q0, restarts=restarts, **words)
-        return ik(robot, poses, frame, start, restarts=min(AGAIN, restarts), **words)
+        made, control = _prepared(robot, frame, restarts=min(AGAIN, restarts), **words)
+        return _search(robot, poses, frame, start, rows, tolerance, limits, made, control, polish=False)
 
     poses = array("T", T)
     return solve_clear(robot, poses, frame, avoid, 0.0 if clear is None else clear, solve)  # type: ignore[arg-type]

@@ -57,10 +57,11 @@ class Solution(Displayed):
     def __repr__(self) -> str:
         if np.ndim(self.converged) == 0:
             shown = np.array2string(self.q, precision=5, separator=", ")
+            clear = "" if self.clearance is None else f", clearance={self.clearance:.3g} m"
             return (
                 f"Solution(q={shown}, converged={bool(self.converged)}, position_error={self.position_error:.2g} m, "
                 f"orientation_error={self.orientation_error:.2g} rad, iterations={int(self.iterations)}, "
-                f"restarts={int(self.restarts)})"
+                f"restarts={int(self.restarts)}{clear})"
             )
         count = int(np.prod(np.shape(self.converged)))
         return f"Solution({int(np.sum(self.converged))} of {count} poses reached, {self.q.shape[-1]} joints)"
