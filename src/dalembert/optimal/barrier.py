@@ -77,14 +77,14 @@ class Barrier:
 
     def _forward(self, lengths: Array) -> tuple[Array, Array, Array]:
         """(x, u, cost without limits) at these lengths."""
-        e, p, room, count = self.engine, self.problem, self.engine.lanes, len(lengths)
+        e, n, count = self.engine, self.problem.n, len(lengths)
         self.alpha[:count, 0] = lengths
-        e.forward_lanes(0, self.alpha, self.clean[-1])
-        n = p.n
-        x = np.concatenate((room.kept[:count, :, :n], room.end[:count, None, :n]), 1)
+        room = e.lanes.part(0, count)
+        costs = e.forward_lanes(0, self.alpha[:count], room, self.clean[-1]).copy()
+        x = np.concatenate((room.kept[:, :, :n], room.end[:, None, :n]), 1)
         x[:, 0] = e.xs[0, 0]
-        u = np.concatenate((room.kept[:count, 1:, n + 1 :], room.end[:count, None, n + 1 :]), 1)
-        return x, u, room.last[:count].copy()
+        u = np.concatenate((room.kept[:, 1:, n + 1 :], room.end[:, None, n + 1 :]), 1)
+        return x, u, costs
 
     def _merit(self, cost: Array | float, g: Array, s: Array, e: Array, gap: Array | float) -> tuple[Array, Array]:
         """(φ without what ν weighs, that)."""

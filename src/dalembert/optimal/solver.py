@@ -3,13 +3,13 @@
 An iteration is two machine loops: backward over the nodes (`compile.sweep`: derivatives and Riccati steps), forward
 with x̂_{k+1} = f(x̂_k, û_k) − (1 − α) gap_k, û_k = u_k + α k_k + K_k (x̂_k − x_k): gaps shrink by 1 − α exactly
 (Mastalli et al. 2020). A step is taken where the merit φ = J + ν Σ|gap| falls by a part of what the quadratic model
-promises; of several lengths α = 1, ½, … the longest that does. All lengths are computed at once, one per lane; in a
-batch α = 1 first, one problem per lane: the same choice, the same bits.
+promises; of several lengths α = 1, ½, … the longest that does. They are computed one per lane, as many at once as there
+are lanes; in a batch α = 1 first, one problem per lane: the same choice, the same bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import inf, isfinite
 
@@ -150,36 +150,43 @@ class Engine:
         self.step = np.empty((LENGTHS, 1 + 2 * problem.m))
         self.step[:, 0], self.step[:, 1:] = ALPHA, problem.bounds.reshape(-1)
         self.clock, self.counts = np.array([0.0, problem.dt]), np.array([0.0, N, 1.0])
-        self.full = _Lanes(size, N, S)
+        self.full = _Lanes.of(size, N, S, problem.n)
 
     @cached_property
     def lanes(self) -> _Lanes:
         """Room for all lengths of one problem."""
-        return _Lanes(LENGTHS, self.problem.N, self.problem.n + 1 + self.problem.m)
+        n, m = self.problem.n, self.problem.m
+        return _Lanes.of(LENGTHS, self.problem.N, n + 1 + m, n)
+
+    @cached_property
+    def parts(self) -> list[tuple[Array, _Lanes]]:
+        """The lengths, as many at once as fill a vector, each with its room in `lanes`."""
+        size = min(LENGTHS, self.problem.rollout.width)
+        return [(self.step[k : k + size], self.lanes.part(k, k + size)) for k in range(0, LENGTHS, size)]
 
     def backward(self, count: int) -> None:
-        self.problem.sweep.ufunc(
-            self.xs[:count],
-            self.us[:count],
-            self.ps[:count],
-            self.bounds,
-            self.held[:count],
-            self.settings[:count],
-            self.work,
-            out=(self.plan[:count], self.info[:count]),
-        )
+        given = (self.xs, self.us, self.ps, self.bounds, self.held, self.settings, self.work)
+        out = (self.plan, self.info)
+        if count < self.size:
+            xs, us, ps, bounds, held, settings, work = given
+            given = (xs[:count], us[:count], ps[:count], bounds, held[:count], settings[:count], work)
+            out = (self.plan[:count], self.info[:count])
+        self.problem.sweep.ufunc(*given, out=out)
 
-    def forward_all(self, k: int) -> list[float]:
-        """All lengths of problem k, one per lane; their costs."""
-        return self.forward_lanes(k, self.step, self.ps[k, -1]).tolist()
+    def forward_all(self, k: int) -> Iterator[list[float]]:
+        """The costs of lengths of problem k, from the longest on: a vector of them, then more, then all."""
+        costs: list[float] = []
+        for step, room in self.parts:
+            costs += self.forward_lanes(k, step, room, self.ps[k, -1]).tolist()
+            yield costs
 
-    def forward_lanes(self, k: int, step: Array, last: Array) -> Array:
+    def forward_lanes(self, k: int, step: Array, room: _Lanes, last: Array) -> Array:
         """Lengths of problem k (and limits of inputs), one row of `step` per lane; their costs."""
-        room, problem = self.lanes, self.problem
-        room.x0[:, : problem.n] = self.xs[k, 0]
+        problem = self.problem
+        room.start[:] = self.xs[k, 0]
         problem.rollout.ufunc(room.x0, self.plan[k], step, self.clock, self.counts, out=room.out)
-        problem.last.ufunc(room.end[:, : problem.n], last, out=room.last)
-        room.last += room.end[:, problem.n]
+        problem.last.ufunc(room.last_state, last, out=room.last)
+        room.last += room.spent
         return room.last
 
     def forward(self, rows: list[int]) -> list[float]:
@@ -191,12 +198,13 @@ class Engine:
             if every
             else (self.plan[rows], self.xs[rows, 0], self.ps[rows, -1])
         )
-        room.x0[:count, : problem.n] = x0
-        out = tuple(x[:count] for x in room.out)
-        problem.rollout.ufunc(room.x0[:count], plan, self.step[0], self.clock, self.counts, out=out)
-        problem.last.ufunc(room.end[:count, : problem.n], last, out=room.last[:count])
-        room.last[:count] += room.end[:count, problem.n]
-        return room.last[:count].tolist()
+        if count < self.size:
+            room = room.part(0, count)
+        room.start[:] = x0
+        problem.rollout.ufunc(room.x0, plan, self.step[0], self.clock, self.counts, out=room.out)
+        problem.last.ufunc(room.last_state, last, out=room.last)
+        room.last += room.spent
+        return room.last.tolist()
 
     def _hold(self, k: int, chosen: int | None) -> None:
         """After a step that was cut short, inputs at a limit that its feedback drove against it are held there: the
@@ -271,8 +279,10 @@ class Engine:
                 self._choose(states[k], k, tolerance)
 
     def _choose(self, state: Progress, k: int, tolerance: float) -> None:
-        costs = self.forward_all(k)
-        chosen = state.accept(costs)
+        for costs in self.forward_all(k):
+            chosen = state.accept(costs)
+            if chosen is not None:
+                break
         if self.problem.bounded:
             self._hold(k, chosen)
             state.holding = bool(self.held[k].any())
@@ -289,12 +299,24 @@ def chunk(problem: OptimalControl) -> int:
 
 
 class _Lanes:
-    """What the forward pass writes."""
+    """What the forward pass writes, a row per lane: the states (x, cost so far, u of the step before) of the steps, the
+    last of them, and the whole cost."""
 
-    def __init__(self, count: int, N: int, S: int) -> None:
-        self.x0 = np.zeros((count, S))
-        self.kept, self.end, self.last = np.zeros((count, N, S)), np.zeros((count, S)), np.zeros(count)
-        self.out = (self.kept, np.zeros((count, N, 0)), self.end, np.zeros((count, 0)), np.zeros(count))
+    def __init__(self, x0: Array, kept: Array, end: Array, last: Array, rest: tuple[Array, ...], n: int) -> None:
+        self.x0, self.kept, self.end, self.last, self.rest, self.n = x0, kept, end, last, rest, n
+        self.start, self.last_state, self.spent = x0[:, :n], end[:, :n], end[:, n]
+        self.out = (kept, rest[0], end, *rest[1:])
+
+    @classmethod
+    def of(cls, count: int, N: int, S: int, n: int) -> _Lanes:
+        shapes = ((count, S), (count, N, S), (count, S), (count,))
+        rest = (np.zeros((count, N, 0)), np.zeros((count, 0)), np.zeros(count))
+        return cls(*(np.zeros(shape) for shape in shapes), rest, n)
+
+    def part(self, first: int, end: int) -> _Lanes:
+        """Some of the lanes."""
+        own = (self.x0, self.kept, self.end, self.last)
+        return _Lanes(*(a[first:end] for a in own), tuple(a[first:end] for a in self.rest), self.n)
 
 
 def run(
