@@ -80,7 +80,7 @@ def _shuffle(w: Writer, a: str, b: str, size: int, order: Sequence[int]) -> str:
     return w.let(f"shufflevector {V} {a}, {V} {b}, <{len(order)} x i32> <{mask}>")
 
 
-def _transposed(w: Writer, a: str, b: str, c: str, d: str) -> list[str]:
+def transposed(w: Writer, a: str, b: str, c: str, d: str) -> list[str]:
     """The 4×4 transpose of four vectors of four."""
     low, high = (0, 4, 2, 6), (1, 5, 3, 7)
     ab, cd = ([_shuffle(w, x, y, 4, order) for order in (low, high)] for x, y in ((a, b), (c, d)))
@@ -99,7 +99,7 @@ def _gather_block(w: Writer, rows: list[str]) -> None:
     for first in range(0, w.width, BLOCK):
         at = [w.let(f"getelementptr {w.E}, ptr {row}, i64 %j") for row in rows[first : first + BLOCK]]
         loaded = [w.let(f"load <4 x {w.E}>, ptr {p}, align 1") for p in at]
-        groups.append(_transposed(w, *loaded))
+        groups.append(transposed(w, *loaded))
     for k in range(BLOCK):
         parts, size = [group[k] for group in groups], BLOCK
         while len(parts) > 1:
@@ -120,7 +120,7 @@ def _scatter_block(w: Writer, rows: list[str]) -> None:
     for first in range(0, w.width, BLOCK):
         lanes = range(first, first + BLOCK)
         four = vectors if w.width == BLOCK else [_shuffle(w, v, v, w.width, lanes) for v in vectors]
-        for lane, value in zip(lanes, _transposed(w, *four), strict=True):
+        for lane, value in zip(lanes, transposed(w, *four), strict=True):
             to = w.let(f"getelementptr {w.E}, ptr {rows[lane]}, i64 %j")
             w.do(f"store <4 x {w.E}> {value}, ptr {to}, align 1")
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from dalembert.caching import cached_property
 from dalembert.compile import llvm, ufunc
 from dalembert.compile.body import Emission, body, constants, sin_cos_function
-from dalembert.compile.copies import copy_functions
+from dalembert.compile.copies import BLOCK, copy_functions, transposed
 from dalembert.compile.kernel import compile_function
 from dalembert.compile.kinds import DOUBLE
 from dalembert.compile.lower import Program
@@ -40,7 +40,8 @@ LANES = 8  # numbers in a vector of a row, on every machine
 INFO = 5  # twice the predicted change, the largest |Q_u|, Σ|gap|, 1 if every Q_uu was positive definite, the cost
 SETTINGS = 2  # what is added to the diagonal of Q_uu, and the step h
 SETS = 20  # active sets that are tried at a node
-ROWS = 4  # of a product that are computed together
+ROWS, COLUMNS = 4, 3  # of a product, numbers and vectors, that are summed together: registers of 16, with 4 to spare
+PANELS = 4  # of rows, at most, in which the upper triangle of a product is computed
 
 
 def padded(count: int) -> int:
@@ -177,7 +178,7 @@ class Places:
             ("end_out", end * width),
             ("data", self.data * width),
             ("end", end),
-            ("V", n * X),
+            ("V", X * X),
             ("Y", n * Z),
             ("Qu", y.m * Z),
             ("Qx", n * X),
@@ -198,23 +199,25 @@ def module(sweep: Sweep, width: int) -> str:
     y, places = sweep.layout, Places(sweep.layout, width)
     parts = ["declare double @llvm.fabs.f64(double)", "declare double @llvm.fma.f64(double, double, double)"]
     parts += Writer(LANES).declarations()
-    if width != LANES:
-        parts += Writer(width).declarations()
+    for other in {width, BLOCK} - {LANES}:
+        parts += Writer(other).declarations()
     parts += [copy_functions(width, DOUBLE, 1), sin_cos_function(width, DOUBLE)]
     offsets = [0, y.n, y.n + y.m, 2 * y.n + y.m]
     for name, program, inputs in (("stage", sweep.stage, offsets), ("terminal", sweep.terminal, [0, y.n])):
         parts.append(body(program, inputs, width, DOUBLE, name, SWEEP))
         parts.append(constants(program, width, DOUBLE, f"{name}_constants"))
-    step = Step(y, places)
+    step = Step(y, places, width)
     parts.append(step.text())
     parts += [step.product(p) for p in step.products]
+    parts.append(step.mirror())
     parts.append(_main(y, places, width))
     return "\n".join([*step.functions, *parts]) + "\n"
 
 
 class Product(NamedTuple):
     """C_i ← start_i + Σ_k A_ik B_k, rows of so many columns, summed in the order of k. C, start: (name, stride of
-    rows); A: (name, first, strides of i and k); B: (name, first, stride)."""
+    rows); A: (name, first, strides of i and k); B: (name, first, stride). upper: entries below the diagonal are not
+    wanted."""
 
     name: str
     C: tuple[str, int]
@@ -224,14 +227,17 @@ class Product(NamedTuple):
     rows: int
     inner: int
     columns: int
+    upper: bool = False
 
 
 class Step(Writer):
-    """Writes riccati(data, plan, u, held, bounds, settings, info, work): one node, from Ṽ of the next to its own."""
+    """Writes riccati(data, plan, u, held, bounds, settings, info, work): one node, from Ṽ of the next to its own, for a
+    machine with so many numbers in a register: how much is held in registers depends on it, what is computed does
+    not."""
 
-    def __init__(self, y: Layout, places: Places) -> None:
-        super().__init__(LANES)
-        self.y, self.places = y, places
+    def __init__(self, y: Layout, places: Places, register: int = LANES, width: int = LANES) -> None:
+        super().__init__(width)
+        self.y, self.places, self.register = y, places, register
         self.functions: list[str] = []
         self.products: list[Product] = []
 
@@ -284,26 +290,27 @@ class Step(Writer):
         rows: int,
         inner: int,
         columns: int,
+        upper: bool = False,
     ) -> None:
         """A product as a function of its own, and its call."""
-        self.products.append(Product(name, C, start, A, B, rows, inner, columns))
+        self.products.append(Product(name, C, start, A, B, rows, inner, columns, upper))
         self.do(f"call void @{name}(ptr %data, ptr %work)")
 
     def product(self, product: Product) -> str:
-        """A product as a function: blocks of ROWS rows, whose sums stay in registers."""
-        name, C, start, A, B, rows, inner, columns = product
-        w = Step(self.y, self.places)
-        w.label("entry")
-        full, label = rows // ROWS * ROWS, "entry"
+        """A product as a function: blocks of ROWS rows and COLUMNS vectors, whose sums stay in registers. Of the upper
+        triangle, panels of rows, each from its first column on."""
+        name, C, start, A, B, rows, inner, columns, upper = product
+        w = Step(self.y, self.places, width=self.register)
+        W = w.width
 
-        def block(i: str, count: int) -> None:
+        def block(i: str, count: int, left: int) -> None:
             def moved(name: str, stride: int) -> str:
                 return w.let(f"getelementptr double, ptr {w.at(name)}, i64 {w.let(f'mul i64 {i}, {stride}')}")
 
             to, a, b = moved(*C), moved(A[0], A[2]), w.at(B[0], B[1])
             begin = moved(*start) if start else ""
-            for first in range(0, columns, 3 * LANES):
-                part = range(first, min(first + 3 * LANES, columns), LANES)
+            for first in range(left, columns, COLUMNS * W):
+                part = range(first, min(first + COLUMNS * W, columns), W)
                 sums = [
                     [w._vector_at(begin, r * start[1] + c) if start else w.number(0.0) for c in part]
                     for r in range(count)
@@ -317,13 +324,40 @@ class Step(Writer):
                     for c, value in zip(part, sums[r], strict=True):
                         w.do(f"store {w.V} {value}, ptr {w.ptr(to, r * C[1] + c)}, align 8")
 
-        if full:
-            with w.loop(full, ROWS, "block", label) as i:
-                block(i, ROWS)
-        if rows - full:
-            block(str(full), rows - full)
+        w.label("entry")
+        before, step = "entry", max(ROWS, W)
+        height = -(-rows // (PANELS * step)) * step if upper else rows
+        for top in range(0, rows, height):
+            left, count = top if upper else 0, min(height, rows - top)
+            whole = count // ROWS * ROWS
+            if whole:
+                with w.loop(whole, ROWS, f"block{top}", before) as i:
+                    block(w.let(f"add i64 {i}, {top}"), ROWS, left)
+                before = f"block{top}_end"
+            if count > whole:
+                block(str(top + whole), count - whole, left)
         w.do("ret void")
         return function(name, "ptr %data, ptr %work", w.lines, noinline=True)
+
+    def mirror(self) -> str:
+        """The lower triangle of V, from the upper one, in blocks of four by four."""
+        w, X, four = Step(self.y, self.places, width=BLOCK), self.y.X, range(BLOCK)
+        w.label("entry")
+        for top in range(0, self.y.n + 1, BLOCK):
+            for left in range(top, self.y.n + 1, BLOCK):
+                rows = [w.row("V", (top + k) * X + left) for k in four]
+                turned = transposed(w, *rows)
+                if left == top:
+                    turned = [w.first_of(k, a, b) for k, a, b in zip(four, turned, rows, strict=True)]
+                for k in four:
+                    w.put_row(turned[k], "V", (left + k) * X + top)
+        w.do("ret void")
+        return function("mirror", "ptr %data, ptr %work", w.lines, noinline=True)
+
+    def first_of(self, count: int, a: str, b: str) -> str:
+        """So many entries of a vector, then those of another."""
+        mask = ", ".join(f"i1 {int(k < count)}" for k in range(self.width))
+        return self.let(f"select <{self.width} x i1> <{mask}>, {self.V} {a}, {self.V} {b}")
 
     def _vector_at(self, base: str, offset: int) -> str:
         return self.let(f"load {self.V}, ptr {self.ptr(base, offset)}, align 8")
@@ -341,7 +375,9 @@ class Step(Writer):
             self._products()
         mu = self.let("load double, ptr %settings")
         for i in range(y.m):
-            self.put(self.let(f"fadd double {self.one('Qu', i * y.Z + i)}, {mu}"), "Qu", i * y.Z + i)
+            c = i // LANES * LANES
+            more = self.let(f"insertelement {self.V} {self.number(0.0)}, double {mu}, i64 {i - c}")
+            self.put_row(self.operation("add", self.row("Qu", i * y.Z + c), more), "Qu", i * y.Z + c)
         self._eliminate("Qu")
         if y.bounded:
             self._bound()
@@ -364,7 +400,7 @@ class Step(Writer):
                 self.put_row(start, "Y", i * Z + c)
         self.gemm("outer", ("Y", Z), ("Y", Z), ("V", 0, X, 1), ("F", 0, Z), n + 1, n, Z)
         self.gemm("rows_u", ("Qu", Z), ("Hu", Z), ("F", 0, 1, Z), ("Y", 0, Z), y.m, n, Z)
-        self.gemm("rows_x", ("Qx", X), ("Hx", X), ("F", y.U, 1, Z), ("Y", y.U, Z), n + 1, n, X)
+        self.gemm("rows_x", ("Qx", X), ("Hx", X), ("F", y.U, 1, Z), ("Y", y.U, Z), n + 1, n, X, True)
         for c in range(0, X, LANES):
             total = self.operation("add", self.row("Qx", n * X + c), self.row("Y", n * Z + y.U + c))
             self.put_row(total, "Qx", n * X + c)
@@ -392,12 +428,12 @@ class Step(Writer):
                 self._begin_row("Y", i * Z + y.U, c, zero, wv)
         self.gemm("outer", ("Y", Z), ("Y", Z), ("Wvv", 0, X, 1), ("F", 0, Z), r, r, Z)
         self.gemm("rows_u", ("Qu", Z), ("Hu", Z), ("F", 0, 1, Z), ("Y", 0, Z), y.m, r, Z)
-        self.gemm("rows_x", ("Qx", X), ("Hx", X), ("F", y.U, 1, Z), ("Y", y.U, Z), y.n + 1, r, X)
+        self.gemm("rows_x", ("Qx", X), ("Hx", X), ("F", y.U, 1, Z), ("Y", y.U, Z), y.n + 1, r, X, True)
         for i in range(r):
             for c in range(0, X, LANES):
                 own = self.row("V", i * X + c) if c < r else zero
                 self._begin_row("Qx", i * X, c, own, self.one("V", i * X + one), self.row("Qx", i * X + c))
-        self.gemm("rows_q", ("Qx", X), ("Qx", X), ("Wqv", 0, X, 1), ("F", y.U, Z), r, r, X)
+        self.gemm("rows_q", ("Qx", X), ("Qx", X), ("Wqv", 0, X, 1), ("F", y.U, Z), r, r, X, True)
         last = self.mul_add("1.0", self.one("V", one * X + one), self.one("Qx", one * X + one))
         for k in range(r):
             last = self.mul_add(self.one("wv", k), self.one("F", k * Z + y.U + one), last)
@@ -406,8 +442,7 @@ class Step(Writer):
     def _begin_row(self, name: str, offset: int, c: int, first: str, last: str, more: str | None = None) -> None:
         """Columns c, … of a row: entries of q from a vector, zeros of v, the entry of 1; added to what is there."""
         y = self.y
-        mask = ", ".join(f"i1 {int(c + k < y.rows)}" for k in range(LANES))
-        value = self.let(f"select <{LANES} x i1> <{mask}>, {self.V} {first}, {self.V} {self.number(0.0)}")
+        value = self.first_of(y.rows - c, first, self.number(0.0))
         if c <= y.n < c + LANES:
             value = self.let(f"insertelement {self.V} {value}, double {last}, i64 {y.n - c}")
         self.put_row(value if more is None else self.operation("add", more, value), name, offset + c)
@@ -415,34 +450,46 @@ class Step(Writer):
     def _eliminate(self, source: str) -> None:
         """The rows of (Q_uu, Q_ux̃) eliminated downwards into R, and S = D⁻¹ R; then K̃, upwards, into the plan. %ok
         says whether every pivot was positive."""
-        y = self.y
+        y, first, *rest = self.y, *self._chunks()
         w = Step(y, self.places)
         w.label("entry")
-        columns = range(0, y.Z, LANES)
-        R = [{c: w.row(source, i * y.Z + c) for c in columns} for i in range(y.m)]
-        S: list[dict[int, str]] = []
-        good = "true"
-        for j in range(y.m):
-            pivot = w.let(f"extractelement {w.V} {R[j][j // LANES * LANES]}, i64 {j % LANES}")
-            good = w.let(f"and i1 {good}, {w.let(f'fcmp ogt double {pivot}, 0.0')}")
-            inverse = w.wide(w.let(f"fdiv double 1.0, {pivot}"))
-            S.append({c: w.operation("multiply", R[j][c], inverse) for c in columns if c + LANES > j})
-            for i in range(j + 1, y.m):
-                factor = w.operation("negate", w.lane(S[j][i // LANES * LANES], i % LANES))
-                R[i] = {c: w.operation("fma", factor, R[j][c], R[i][c]) for c in columns if c + LANES > i}
-        for j in range(y.m):
-            for c in range(y.U, y.Z, LANES):
-                w.put_row(R[j][c], "R", j * y.Z + c)
-                w.put_row(w.operation("negate", S[j][c]), "S", j * y.Z + c)
-        K: dict[tuple[int, int], str] = {}
-        for j in reversed(range(y.m)):
-            for c in range(y.U, y.Z, LANES):
-                value = w.operation("negate", S[j][c])
+        good, inverses = "true", []
+        for columns in (first, *rest):
+            R = [{c: w.row(source, i * y.Z + c) for c in columns} for i in range(y.m)]
+            S: list[dict[int, str]] = []
+
+            def factor(j: int, i: int, own: bool = columns is first, S: list[dict[int, str]] = S) -> str:
+                """−S_ji; chunks that are not the first find it in memory."""
+                if own:
+                    return w.operation("negate", w.lane(S[j][i // LANES * LANES], i % LANES))
+                return w.wide(w.one("S", j * y.Z + i))
+
+            for j in range(y.m):
+                if columns is first:
+                    pivot = w.let(f"extractelement {w.V} {R[j][j // LANES * LANES]}, i64 {j % LANES}")
+                    good = w.let(f"and i1 {good}, {w.let(f'fcmp ogt double {pivot}, 0.0')}")
+                    inverses.append(w.let(f"fdiv double 1.0, {pivot}"))
+                inverse = w.wide(inverses[j] if columns is first else w.one("S", j * y.Z + j))
+                S.append({c: w.operation("multiply", R[j][c], inverse) for c in columns if c + LANES > j})
                 for i in range(j + 1, y.m):
-                    factor = w.operation("negate", w.lane(S[j][i // LANES * LANES], i % LANES))
-                    value = w.operation("fma", factor, K[i, c], value)
-                K[j, c] = value
-                w.do(f"store {w.V} {value}, ptr {w.ptr('%plan', j * y.X + c - y.U)}, align 8")
+                    f = factor(j, i)
+                    R[i] = {c: w.operation("fma", f, R[j][c], R[i][c]) for c in columns if c + LANES > i}
+            for j in range(y.m):
+                for c in S[j]:
+                    if c >= y.U or rest:
+                        w.put_row(w.operation("negate", S[j][c]), "S", j * y.Z + c)
+                    if c >= y.U:
+                        w.put_row(R[j][c], "R", j * y.Z + c)
+                if rest and columns is first:
+                    w.put(inverses[j], "S", j * y.Z + j)
+            K: dict[tuple[int, int], str] = {}
+            for j in reversed(range(y.m)):
+                for c in (c for c in columns if c >= y.U):
+                    value = w.operation("negate", S[j][c])
+                    for i in range(j + 1, y.m):
+                        value = w.operation("fma", factor(j, i), K[i, c], value)
+                    K[j, c] = value
+                    w.do(f"store {w.V} {value}, ptr {w.ptr('%plan', j * y.X + c - y.U)}, align 8")
         w.do(f"ret i1 {good}")
         name = f"eliminate_{source}"
         head = f"define internal i1 @{name}(ptr %work, ptr %plan) noinline nounwind {{"
@@ -450,6 +497,14 @@ class Step(Writer):
         self.do(f"%ok_{source} = call i1 @{name}(ptr %work, ptr %plan)")
         if source == "Qu":
             self._say(f"%ok_{source}")
+
+    def _chunks(self) -> list[range]:
+        """The columns, LANES of them each, that are eliminated together: those of u first, and as many as registers
+        hold."""
+        y, registers = self.y, 32 if self.register >= LANES else 16
+        size = max(1, registers // (y.m * max(1, LANES // self.register))) * LANES
+        first = max(y.U, min(size, y.Z))
+        return [range(0, first, LANES), *(range(c, min(c + size, y.Z), LANES) for c in range(first, y.Z, size))]
 
     def _say(self, good: str) -> None:
         """Σ of info: not every Q_uu was positive definite."""
@@ -589,10 +644,8 @@ class Step(Writer):
     def _update(self) -> None:
         """Ṽ = Q_x̃x̃ − Rᵀ D⁻¹ R; the lower triangle is the upper one."""
         y = self.y
-        self.gemm("value_of", ("V", y.X), ("Qx", y.X), ("S", y.U, 1, y.Z), ("R", y.U, y.Z), y.n + 1, y.m, y.X)
-        for i in range(y.n + 1):
-            for j in range(i + 1, y.n + 1):
-                self.put(self.one("V", i * y.X + j), "V", j * y.X + i)
+        self.gemm("value_of", ("V", y.X), ("Qx", y.X), ("S", y.U, 1, y.Z), ("R", y.U, y.Z), y.n + 1, y.m, y.X, True)
+        self.do("call void @mirror(ptr %data, ptr %work)")
 
 
 def _main(y: Layout, places: Places, width: int) -> str:
