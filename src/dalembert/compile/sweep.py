@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from dalembert.caching import cached_property
 from dalembert.compile import llvm, ufunc
 from dalembert.compile.body import Emission, body, constants, sin_cos_function
-from dalembert.compile.copies import BLOCK, copy_functions, transposed
+from dalembert.compile.copies import BLOCK, copy_functions, scatter_blocks, transposed
 from dalembert.compile.kernel import compile_function
 from dalembert.compile.kinds import DOUBLE
 from dalembert.compile.lower import Program
@@ -203,6 +203,9 @@ def module(sweep: Sweep, width: int) -> str:
         parts += Writer(other).declarations()
     parts += [copy_functions(width, DOUBLE, 1), sin_cos_function(width, DOUBLE)]
     offsets = [0, y.n, y.n + y.m, 2 * y.n + y.m]
+    fixed = [sweep.stage.steps[k].operation == "constant" for group in sweep.stage.outputs for k in group]
+    changing = [k for k in range(0, len(fixed), BLOCK) if not all(fixed[k : k + BLOCK])]
+    parts.append(scatter_blocks("scatter_changing", width, DOUBLE, changing))
     for name, program, inputs in (("stage", sweep.stage, offsets), ("terminal", sweep.terminal, [0, y.n])):
         parts.append(body(program, inputs, width, DOUBLE, name, SWEEP))
         parts.append(constants(program, width, DOUBLE, f"{name}_constants"))
@@ -373,12 +376,7 @@ class Step(Writer):
             self._lean_products()
         else:
             self._products()
-        mu = self.let("load double, ptr %settings")
-        for i in range(y.m):
-            c = i // LANES * LANES
-            more = self.let(f"insertelement {self.V} {self.number(0.0)}, double {mu}, i64 {i - c}")
-            self.put_row(self.operation("add", self.row("Qu", i * y.Z + c), more), "Qu", i * y.Z + c)
-        self._eliminate("Qu")
+        self._solve("Qu")
         if y.bounded:
             self._bound()
         self._judge()
@@ -399,7 +397,7 @@ class Step(Writer):
                     start = self.let(f"insertelement {self.V} {start}, double {value}, i64 {one - c}")
                 self.put_row(start, "Y", i * Z + c)
         self.gemm("outer", ("Y", Z), ("Y", Z), ("V", 0, X, 1), ("F", 0, Z), n + 1, n, Z)
-        self.gemm("rows_u", ("Qu", Z), ("Hu", Z), ("F", 0, 1, Z), ("Y", 0, Z), y.m, n, Z)
+        self._rows_u()
         self.gemm("rows_x", ("Qx", X), ("Hx", X), ("F", y.U, 1, Z), ("Y", y.U, Z), n + 1, n, X, True)
         for c in range(0, X, LANES):
             total = self.operation("add", self.row("Qx", n * X + c), self.row("Y", n * Z + y.U + c))
@@ -427,7 +425,7 @@ class Step(Writer):
             for c in range(padded(r), X, LANES):
                 self._begin_row("Y", i * Z + y.U, c, zero, wv)
         self.gemm("outer", ("Y", Z), ("Y", Z), ("Wvv", 0, X, 1), ("F", 0, Z), r, r, Z)
-        self.gemm("rows_u", ("Qu", Z), ("Hu", Z), ("F", 0, 1, Z), ("Y", 0, Z), y.m, r, Z)
+        self._rows_u()
         self.gemm("rows_x", ("Qx", X), ("Hx", X), ("F", y.U, 1, Z), ("Y", y.U, Z), y.n + 1, r, X, True)
         for i in range(r):
             for c in range(0, X, LANES):
@@ -447,64 +445,76 @@ class Step(Writer):
             value = self.let(f"insertelement {self.V} {value}, double {last}, i64 {y.n - c}")
         self.put_row(value if more is None else self.operation("add", more, value), name, offset + c)
 
-    def _eliminate(self, source: str) -> None:
-        """The rows of (Q_uu, Q_ux̃) eliminated downwards into R, and S = D⁻¹ R; then K̃, upwards, into the plan. %ok
-        says whether every pivot was positive."""
-        y, first, *rest = self.y, *self._chunks()
+    def _rows_u(self) -> None:
+        """The rows of Q of u, regularized, and Q_uu factorized: its numbers wait for each other, while the processor
+        goes on to the rows of x̃."""
+        y = self.y
+        self.gemm("rows_u", ("Qu", y.Z), ("Hu", y.Z), ("F", 0, 1, y.Z), ("Y", 0, y.Z), y.m, y.rows, y.Z)
+        mu = self.let("load double, ptr %settings")
+        for i in range(y.m):
+            c = i // LANES * LANES
+            more = self.let(f"insertelement {self.V} {self.number(0.0)}, double {mu}, i64 {i - c}")
+            self.put_row(self.operation("add", self.row("Qu", i * y.Z + c), more), "Qu", i * y.Z + c)
+        self._say(self._factorize("Qu"))
+
+    def _factorize(self, source: str) -> str:
+        """Rᵀ D⁻¹ R = Q_uu, number by number: 1 / D and −S = −D⁻¹ R into the first columns of S. Given is whether every
+        pivot was positive."""
+        y = self.y
         w = Step(y, self.places)
         w.label("entry")
-        good, inverses = "true", []
-        for columns in (first, *rest):
-            R = [{c: w.row(source, i * y.Z + c) for c in columns} for i in range(y.m)]
-            S: list[dict[int, str]] = []
-
-            def factor(j: int, i: int, own: bool = columns is first, S: list[dict[int, str]] = S) -> str:
-                """−S_ji; chunks that are not the first find it in memory."""
-                if own:
-                    return w.operation("negate", w.lane(S[j][i // LANES * LANES], i % LANES))
-                return w.wide(w.one("S", j * y.Z + i))
-
-            for j in range(y.m):
-                if columns is first:
-                    pivot = w.let(f"extractelement {w.V} {R[j][j // LANES * LANES]}, i64 {j % LANES}")
-                    good = w.let(f"and i1 {good}, {w.let(f'fcmp ogt double {pivot}, 0.0')}")
-                    inverses.append(w.let(f"fdiv double 1.0, {pivot}"))
-                inverse = w.wide(inverses[j] if columns is first else w.one("S", j * y.Z + j))
-                S.append({c: w.operation("multiply", R[j][c], inverse) for c in columns if c + LANES > j})
-                for i in range(j + 1, y.m):
-                    f = factor(j, i)
-                    R[i] = {c: w.operation("fma", f, R[j][c], R[i][c]) for c in columns if c + LANES > i}
-            for j in range(y.m):
-                for c in S[j]:
-                    if c >= y.U or rest:
-                        w.put_row(w.operation("negate", S[j][c]), "S", j * y.Z + c)
-                    if c >= y.U:
-                        w.put_row(R[j][c], "R", j * y.Z + c)
-                if rest and columns is first:
-                    w.put(inverses[j], "S", j * y.Z + j)
-            K: dict[tuple[int, int], str] = {}
-            for j in reversed(range(y.m)):
-                for c in (c for c in columns if c >= y.U):
-                    value = w.operation("negate", S[j][c])
-                    for i in range(j + 1, y.m):
-                        value = w.operation("fma", factor(j, i), K[i, c], value)
-                    K[j, c] = value
-                    w.do(f"store {w.V} {value}, ptr {w.ptr('%plan', j * y.X + c - y.U)}, align 8")
+        good = "true"
+        Q = {(i, j): w.one(source, i * y.Z + j) for i in range(y.m) for j in range(i, y.m)}
+        for j in range(y.m):
+            good = w.let(f"and i1 {good}, {w.let(f'fcmp ogt double {Q[j, j]}, 0.0')}")
+            inverse = w.let(f"fdiv double 1.0, {Q[j, j]}")
+            w.put(inverse, "S", j * y.Z + j)
+            for i in range(j + 1, y.m):
+                minus = w.let(f"fneg double {w.let(f'fmul double {Q[j, i]}, {inverse}')}")
+                w.put(minus, "S", j * y.Z + i)
+                Q |= {(i, c): w.mul_add(minus, Q[j, c], Q[i, c]) for c in range(i, y.m)}
         w.do(f"ret i1 {good}")
-        name = f"eliminate_{source}"
-        head = f"define internal i1 @{name}(ptr %work, ptr %plan) noinline nounwind {{"
+        head = f"define internal i1 @factorize_{source}(ptr %work) noinline nounwind {{"
         self.functions.append("\n".join([head, *w.lines, "}"]))
-        self.do(f"%ok_{source} = call i1 @{name}(ptr %work, ptr %plan)")
-        if source == "Qu":
-            self._say(f"%ok_{source}")
+        self.do(f"%ok_{source} = call i1 @factorize_{source}(ptr %work)")
+        return f"%ok_{source}"
+
+    def _solve(self, source: str) -> None:
+        """The columns of x̃ of R and −S, downwards; then K̃, upwards, into the plan."""
+        y, rows = self.y, range(self.y.m)
+        w = Step(y, self.places)
+        w.label("entry")
+
+        def factor(j: int, i: int) -> str:
+            return w.wide(w.one("S", j * y.Z + i))
+
+        for columns in self._chunks():
+            R = [{c: w.row(source, j * y.Z + c) for c in columns} for j in rows]
+            S = []
+            for j in rows:
+                inverse = w.operation("negate", factor(j, j))
+                S.append({c: w.operation("multiply", R[j][c], inverse) for c in columns})
+                for c in columns:
+                    w.put_row(R[j][c], "R", j * y.Z + c)
+                    w.put_row(S[j][c], "S", j * y.Z + c)
+                for i in range(j + 1, y.m):
+                    minus = factor(j, i)
+                    R[i] = {c: w.operation("fma", minus, R[j][c], R[i][c]) for c in columns}
+            for j in reversed(rows):
+                for i in reversed(range(j + 1, y.m)):  # the one that is ready last comes last
+                    minus = factor(j, i)
+                    S[j] = {c: w.operation("fma", minus, S[i][c], S[j][c]) for c in columns}
+                for c in columns:
+                    w.do(f"store {w.V} {S[j][c]}, ptr {w.ptr('%plan', j * y.X + c - y.U)}, align 8")
+        w.do("ret void")
+        self.functions.append(function(f"solve_{source}", "ptr %work, ptr %plan", w.lines, noinline=True))
+        self.do(f"call void @solve_{source}(ptr %work, ptr %plan)")
 
     def _chunks(self) -> list[range]:
-        """The columns, LANES of them each, that are eliminated together: those of u first, and as many as registers
-        hold."""
+        """The columns of x̃, as many together as registers hold of all rows."""
         y, registers = self.y, 32 if self.register >= LANES else 16
-        size = max(1, registers // (y.m * max(1, LANES // self.register))) * LANES
-        first = max(y.U, min(size, y.Z))
-        return [range(0, first, LANES), *(range(c, min(c + size, y.Z), LANES) for c in range(first, y.Z, size))]
+        size = max(1, registers * self.register // (y.m * LANES)) * LANES
+        return [range(c, min(c + size, y.Z), LANES) for c in range(y.U, y.Z, size)]
 
     def _say(self, good: str) -> None:
         """Σ of info: not every Q_uu was positive definite."""
@@ -571,7 +581,8 @@ class Step(Writer):
                 self.put(free, "free", i)
                 self.put(w, "w", i)
             self._condense()
-            self._eliminate("R")
+            self._factorize("R")
+            self._solve("R")
             for i in range(y.m):
                 is_free = self.let(f"fcmp ogt double {self.one('free', i)}, 0.5")
                 k = self.let(f"select i1 {is_free}, double {self._gain(i)}, double {self.one('w', i)}")
@@ -678,13 +689,15 @@ def _main(y: Layout, places: Places, width: int) -> str:
 
     w.do(f"call void @stage_constants(ptr {at('out')})")
     w.do(f"call void @terminal_constants(ptr {at('end_out')})")
+    stride, size = places.data * DOUBLE.bytes, sum(int(np.prod(shape)) for shape in y.stage)
+    whole = f"i64 {stride}, i64 {size}, i64 {width}"
+    w.do(f"call void @scatter_flat_{width}(ptr {at('data')}, {whole}, ptr {at('out')})")  # what never changes
     w.do("br label %problems_head")
     w.label("problems_head")
     w.do("%i = phi i64 [0, %entry], [%i_next, %problem_end]")
     w.do(f"br i1 {w.let(f'icmp slt i64 %i, {problems}')}, label %problem, label %done")
     w.label("problem")
     here = {name: moved(base[name], over[name], "%i") for name in names if name != "work"}
-    size = sum(int(np.prod(shape)) for shape in y.stage)
     end = sum(int(np.prod(shape)) for shape in y.terminal)
     gather(moved(here["xs"], along["xs"], N), "0", y.n, "1", 0)
     gather(moved(here["ps"], along["ps"], N), "0", y.p, "1", y.n)
@@ -717,9 +730,7 @@ def _main(y: Layout, places: Places, width: int) -> str:
     gather(moved(x_here, along["xs"], "1"), along["xs"], y.n, lanes, y.n + y.m)
     gather(moved(here["ps"], along["ps"], "%k"), along["ps"], y.p, lanes, 2 * y.n + y.m)
     w.do(f"call void @stage(ptr {at('in')}, ptr {at('out')})")
-    stride = places.data * DOUBLE.bytes
-    out = at("out")
-    w.do(f"call void @scatter_flat_{width}(ptr {at('data')}, i64 {stride}, i64 {size}, i64 {lanes}, ptr {out})")
+    w.do(f"call void @scatter_changing(ptr {at('data')}, i64 {stride}, i64 {lanes}, ptr {at('out')})")
     w.do(f"%last = sub i64 {lanes}, 1")
     w.do("br label %nodes_head")
     w.label("nodes_head")
