@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from dalembert.caching import cached_property
 from dalembert.compile import llvm, ufunc
-from dalembert.compile.body import Emission, body, constants, sin_cos_function
+from dalembert.compile.body import Emission, body, sin_cos_function
 from dalembert.compile.copies import BLOCK, copy_functions, scatter_blocks, transposed
 from dalembert.compile.kernel import compile_function
 from dalembert.compile.kinds import DOUBLE
@@ -110,7 +110,7 @@ class Layout:
 class Sweep:
     """sweep(xs (N+1, n), us (N, m), ps (N+1, p), bounds (2, m), held (N, m), settings, work) → (plan (N, …), info),
     over leading dimensions. `held`: −1 or 1 where an input stays at its lower or upper limit whatever its gradient,
-    else 0. `work` is room of `room` numbers. The innermost dimension of every array must be contiguous."""
+    else 0. `work` is room of its own, as work() makes it. The innermost dimension of every array must be contiguous."""
 
     name: str
     stage: Program
@@ -139,7 +139,18 @@ class Sweep:
         return ufunc.assemble([linked.addresses[SYMBOL]], [None], kinds, self.signature, self.name, "", linked)
 
     def work(self) -> NDArray[np.float64]:
-        return np.zeros(self.room)
+        """The room, with results that never change in it. Vectors lie within lines of the cache: half of them would
+        cross one otherwise."""
+        whole, width = np.zeros(self.room + LANES), llvm.host().width
+        first = -whole.ctypes.data % (LANES * DOUBLE.bytes) // DOUBLE.bytes
+        room, places = whole[first : first + self.room], Places(self.layout, width)
+        for name, program in (("out", self.stage), ("end_out", self.terminal)):
+            steps = [program.steps[k] for group in program.outputs for k in group]
+            fixed = np.array([s.value if s.operation == "constant" else 0.0 for s in steps])
+            room[places.at[name] :][: width * len(fixed)] = np.repeat(fixed, width)
+            if program is self.stage:
+                room[places.at["data"] :][: width * places.data].reshape(width, -1)[:, : len(fixed)] = fixed
+        return room
 
     def __reduce__(self) -> tuple[type[Sweep], tuple[object, ...]]:
         return (Sweep, (self.name, self.stage, self.terminal, self.layout))
@@ -208,7 +219,6 @@ def module(sweep: Sweep, width: int) -> str:
     parts.append(scatter_blocks("scatter_changing", width, DOUBLE, changing))
     for name, program, inputs in (("stage", sweep.stage, offsets), ("terminal", sweep.terminal, [0, y.n])):
         parts.append(body(program, inputs, width, DOUBLE, name, SWEEP))
-        parts.append(constants(program, width, DOUBLE, f"{name}_constants"))
     step = Step(y, places, width)
     parts.append(step.text())
     parts += [step.product(p) for p in step.products]
@@ -687,11 +697,7 @@ def _main(y: Layout, places: Places, width: int) -> str:
         to = vector("in", place)
         w.do(f"call void @gather_flat_{width}(ptr {pointer}, i64 {stride}, i64 {size}, i64 {lanes}, ptr {to})")
 
-    w.do(f"call void @stage_constants(ptr {at('out')})")
-    w.do(f"call void @terminal_constants(ptr {at('end_out')})")
-    stride, size = places.data * DOUBLE.bytes, sum(int(np.prod(shape)) for shape in y.stage)
-    whole = f"i64 {stride}, i64 {size}, i64 {width}"
-    w.do(f"call void @scatter_flat_{width}(ptr {at('data')}, {whole}, ptr {at('out')})")  # what never changes
+    stride = places.data * DOUBLE.bytes
     w.do("br label %problems_head")
     w.label("problems_head")
     w.do("%i = phi i64 [0, %entry], [%i_next, %problem_end]")

@@ -77,14 +77,11 @@ class Barrier:
 
     def _forward(self, lengths: Array) -> tuple[Array, Array, Array]:
         """(x, u, cost without limits) at these lengths."""
-        e, n, count = self.engine, self.problem.n, len(lengths)
+        e, count = self.engine, len(lengths)
         self.alpha[:count, 0] = lengths
         room = e.lanes.part(0, count)
         costs = e.forward_lanes(0, self.alpha[:count], room, self.clean[-1]).copy()
-        x = np.concatenate((room.kept[:, :, :n], room.end[:, None, :n]), 1)
-        x[:, 0] = e.xs[0, 0]
-        u = np.concatenate((room.kept[:, 1:, n + 1 :], room.end[:, None, n + 1 :]), 1)
-        return x, u, costs
+        return room.x.copy(), room.u.copy(), costs
 
     def _merit(self, cost: Array | float, g: Array, s: Array, e: Array, gap: Array | float) -> tuple[Array, Array]:
         """(φ without what ν weighs, that)."""

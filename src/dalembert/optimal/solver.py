@@ -150,13 +150,12 @@ class Engine:
         self.step = np.empty((LENGTHS, 1 + 2 * problem.m))
         self.step[:, 0], self.step[:, 1:] = ALPHA, problem.bounds.reshape(-1)
         self.clock, self.counts = np.array([0.0, problem.dt]), np.array([0.0, N, 1.0])
-        self.full = _Lanes.of(size, N, S, problem.n)
+        self.full = _Lanes(np.zeros((size, N + 1, S)), problem.n)
 
     @cached_property
     def lanes(self) -> _Lanes:
         """Room for all lengths of one problem."""
-        n, m = self.problem.n, self.problem.m
-        return _Lanes.of(LENGTHS, self.problem.N, n + 1 + m, n)
+        return _Lanes(np.zeros((LENGTHS, *self.full.rows.shape[1:])), self.problem.n)
 
     @cached_property
     def parts(self) -> list[tuple[Array, _Lanes]]:
@@ -183,9 +182,9 @@ class Engine:
     def forward_lanes(self, k: int, step: Array, room: _Lanes, last: Array) -> Array:
         """Lengths of problem k (and limits of inputs), one row of `step` per lane; their costs."""
         problem = self.problem
-        room.start[:] = self.xs[k, 0]
-        problem.rollout.ufunc(room.x0, self.plan[k], step, self.clock, self.counts, out=room.out)
-        problem.last.ufunc(room.last_state, last, out=room.last)
+        room.begin[:, : problem.n] = self.xs[k, 0]
+        problem.rollout.ufunc(room.begin, self.plan[k], step, self.clock, self.counts, out=room.out)
+        problem.last.ufunc(room.x[:, -1], last, out=room.last)
         room.last += room.spent
         return room.last
 
@@ -200,9 +199,9 @@ class Engine:
         )
         if count < self.size:
             room = room.part(0, count)
-        room.start[:] = x0
-        problem.rollout.ufunc(room.x0, plan, self.step[0], self.clock, self.counts, out=room.out)
-        problem.last.ufunc(room.last_state, last, out=room.last)
+        room.begin[:, : problem.n] = x0
+        problem.rollout.ufunc(room.begin, plan, self.step[0], self.clock, self.counts, out=room.out)
+        problem.last.ufunc(room.x[:, -1], last, out=room.last)
         room.last += room.spent
         return room.last.tolist()
 
@@ -212,35 +211,24 @@ class Engine:
         if chosen == 0:
             self.held[k] = 0.0
             return
-        n, room = self.problem.n, self.lanes
-        u = np.concatenate((room.kept[0, 1:, n + 1 :], room.end[:1, n + 1 :]))
+        u = self.lanes.u[0]
         at = [(u == limit) & (self.us[k] == limit) for limit in self.bounds]
         self.held[k] = at[1] * 1.0 - at[0]
 
     def take(self, rows: list[int], room: _Lanes, lanes: list[int]) -> None:
         """Problems move to what lanes found."""
-        self._move(rows, room, lanes)
+        if self.problem.exact:
+            self.ps[rows, :-1, self.problem.costates] = self.plan[rows, :, -self.problem.n :]
+        if len(rows) == 1:
+            self.xs[rows[0]], self.us[rows[0]] = room.x[lanes[0]], room.u[lanes[0]]
+        elif rows == lanes == list(range(len(rows))):  # views are several times faster
+            count = len(rows)
+            self.xs[:count], self.us[:count] = room.x[:count], room.u[:count]
+        else:
+            self.xs[rows], self.us[rows] = room.x[lanes], room.u[lanes]
         if self.problem.curved:
             for k in rows:
                 self.problem.center(self.xs[k], self.ps[k])
-
-    def _move(self, rows: list[int], room: _Lanes, lanes: list[int]) -> None:
-        n, xs, us, kept, end = self.problem.n, self.xs, self.us, room.kept, room.end
-        if self.problem.exact:
-            self.ps[rows, :-1, self.problem.costates] = self.plan[rows, :, -n:]
-        if len(rows) == 1:
-            xs, us, kept, end = xs[rows[0]], us[rows[0]], kept[lanes[0]], end[lanes[0]]
-        elif rows == lanes == list(range(len(rows))):  # views are several times faster
-            count = len(rows)
-            xs, us, kept, end = xs[:count], us[:count], kept[:count], end[:count]
-        else:
-            xs[rows, 1:-1], xs[rows, -1] = kept[lanes, 1:, :n], end[lanes, :n]
-            us[rows, :-1], us[rows, -1] = kept[lanes, 1:, n + 1 :], end[lanes, n + 1 :]
-            return
-        xs[..., 1:-1, :] = kept[..., 1:, :n]
-        xs[..., -1, :] = end[..., :n]
-        us[..., :-1, :] = kept[..., 1:, n + 1 :]
-        us[..., -1, :] = end[..., n + 1 :]
 
     def iterate(self, states: list[Progress], tolerance: float) -> None:
         """One iteration of the first problems, as many as there are states."""
@@ -252,6 +240,7 @@ class Engine:
             state.iterations += 1
             if state.judge(info, tolerance):
                 going.append(k)
+                continue
             if self.problem.bounded and state.relaxed and not state.holding:
                 self.held[k] = 0.0
             if state.indefinite:
@@ -299,24 +288,18 @@ def chunk(problem: OptimalControl) -> int:
 
 
 class _Lanes:
-    """What the forward pass writes, a row per lane: the states (x, cost so far, u of the step before) of the steps, the
-    last of them, and the whole cost."""
+    """What the forward pass writes: a row (x, cost so far, u of the step before) of each node for each lane, and the
+    whole cost of each."""
 
-    def __init__(self, x0: Array, kept: Array, end: Array, last: Array, rest: tuple[Array, ...], n: int) -> None:
-        self.x0, self.kept, self.end, self.last, self.rest, self.n = x0, kept, end, last, rest, n
-        self.start, self.last_state, self.spent = x0[:, :n], end[:, :n], end[:, n]
-        self.out = (kept, rest[0], end, *rest[1:])
-
-    @classmethod
-    def of(cls, count: int, N: int, S: int, n: int) -> _Lanes:
-        shapes = ((count, S), (count, N, S), (count, S), (count,))
-        rest = (np.zeros((count, N, 0)), np.zeros((count, 0)), np.zeros(count))
-        return cls(*(np.zeros(shape) for shape in shapes), rest, n)
+    def __init__(self, rows: Array, n: int) -> None:
+        count, N = len(rows), rows.shape[1] - 1
+        self.rows, self.n, self.begin, self.last = rows, n, np.zeros((count, rows.shape[2])), np.zeros(count)
+        self.x, self.u, self.spent = rows[:, :, :n], rows[:, 1:, n + 1 :], rows[:, N, n]
+        self.out = (rows[:, :N], np.zeros((count, N, 0)), rows[:, N], np.zeros((count, 0)), np.zeros(count))
 
     def part(self, first: int, end: int) -> _Lanes:
         """Some of the lanes."""
-        own = (self.x0, self.kept, self.end, self.last)
-        return _Lanes(*(a[first:end] for a in own), tuple(a[first:end] for a in self.rest), self.n)
+        return _Lanes(self.rows[first:end], self.n)
 
 
 def run(
