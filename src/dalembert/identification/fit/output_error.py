@@ -175,7 +175,7 @@ class _Windows:
             x, dx = self.function.sensitivity(starts[at], self.tau[at], parameters, of=names)
             r = x[..., : self.n] - self.q[at]
             J = [np.ascontiguousarray(dx[..., i, :]) for i in range(self.n)]  # (W, rows, size) of each joint
-            # Joint by joint: of larger products BLAS makes several threads, which wait for each other on a busy machine.
+            # Joint by joint: larger products BLAS gives to several threads, which wait for each other on busy machines.
             H[at] = sum(j.transpose(0, 2, 1) @ j for j in J)
             g[at] = sum(np.einsum("wrk,wr->wk", j, r[..., i]) for i, j in enumerate(J))
         return H, g
