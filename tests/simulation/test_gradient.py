@@ -150,9 +150,15 @@ def test_a_function_of_arrays():
     got = (a * dx).sum(-1) + (b * du).sum((-2, -1)) + c @ dp
     expected = slope(lambda h: (w * f(x0 + h * dx, u + h * du, f.values + h * dp)).sum((-2, -1)))
     np.testing.assert_allclose(got, expected, rtol=1e-7)
-    same, along = f.push_forward(x0, u, along_x0=dx, along_parameters=dp)
+    same, slopes = f.sensitivity(x0, u, of=f.parameters[::-1])
+    assert slopes.shape == (*x.shape, 6)
     np.testing.assert_array_equal(same, x)
-    np.testing.assert_allclose((w * along).sum((-2, -1)), (a * dx).sum(-1) + c @ dp, rtol=1e-10)
+    of_w = (w[..., None] * slopes).sum((-3, -2))
+    np.testing.assert_allclose(of_w, np.concatenate((a, c[..., ::-1]), -1), rtol=1e-10, atol=1e-12)
+    alone = f.sensitivity(x0[1, 2], u[2], of=f.parameters[::-1])
+    np.testing.assert_array_equal(alone[1], slopes[1, 2])
+    with pytest.raises(DalembertError, match="unknown parameter of this rollout 'link9:m'"):
+        f.sensitivity(x0, u, of=("link9:m",))
 
 
 def test_a_function_under_a_controller():
@@ -166,8 +172,9 @@ def test_a_function_under_a_controller():
     c = f.pull_back(w, x0)[2]
     expected = slope(lambda h: (w * f(x0, parameters=f.values + h * np.array([1.0, 0.3]))).sum((-2, -1)))
     np.testing.assert_allclose(c @ [1.0, 0.3], expected, rtol=1e-7)
-    along = f.push_forward(x0, along_x0=np.zeros(4), along_parameters=[1.0, 0.3])[1]
-    np.testing.assert_allclose((w * along).sum((-2, -1)), expected, rtol=1e-7)
+    slopes = f.sensitivity(x0, of=f.parameters)[1]
+    assert slopes.shape == (*w.shape, 6)
+    np.testing.assert_allclose((w * (slopes[..., 4:] @ [1.0, 0.3])).sum((-2, -1)), expected, rtol=1e-7)
 
 
 def test_not_finite_is_no_mistake_if_said():

@@ -1,6 +1,6 @@
 """Derivatives of a whole rollout, made of the programs that it repeats: loops of the same kind, W rollouts at once.
 
-Forward (`compile_tangent`): with the state goes its derivative along one direction of start and parameters.
+Forward (`compile_sensitivity`): with the state go its derivatives in the start and in parameters.
 Backward (`compile_adjoint`), for a loss L of the states x₀ … x_N of x ← step(t, x, u, p):
 
     λ_N = ∂L/∂x_N,               λ_k = ∂L/∂x_k + (∂step/∂x)ᵀ λ_{k+1}
@@ -45,34 +45,54 @@ def without_observation(rollout: Rollout) -> Rollout:
     return Rollout(rollout.name, sizes, rollout.calls[:-1], False)
 
 
-def compile_tangent(rollout: Rollout) -> Rollout:
-    """The rollout of (x, ẋ) under (p, ṗ): after the numbers of x, p and each block of the step's own come their
-    derivatives along one direction; inputs u are as they were, and nothing is observed."""
+def compile_sensitivity(rollout: Rollout, places: Sequence[int]) -> Rollout:
+    """The rollout of (x, ∂x/∂x₀, ∂x/∂p), p at these places: after the numbers of x and of each block of the step's own
+    comes for each of them its row of derivatives, in the start and then in the parameters. A call hands these on by its
+    Jacobian, which is computed once for all of them."""
     rollout = without_observation(rollout)
+    still, count = (*CLOCK, "u", "p"), rollout.size["x"] + len(places)
     known: dict[tuple[Program, tuple[str, ...]], Program] = {}
-    still = (*CLOCK, "u")
-    sizes = {name: size if name in still else 2 * size for name, size in rollout.sizes}
+    sizes = {name: size if name in still else (1 + count) * size for name, size in rollout.sizes}
 
-    def tangent(program: Program, reads: tuple[str, ...], size: int) -> Program:
+    def moved(program: Program, reads: tuple[str, ...]) -> Program:
         def both(*blocks: Scalar) -> Block:
             given = [
-                [b] if r in CLOCK else b if r in still else b[: len(b) // 2] for r, b in zip(reads, blocks, strict=True)
+                [b] if r in CLOCK else b if r in still else b[: rollout.size[r]]
+                for r, b in zip(reads, blocks, strict=True)
             ]
-            moved = [(v, b[len(b) // 2 :]) for r, v, b in zip(reads, given, blocks, strict=True) if r not in still]
             (made,) = replay(program, given)
-            inputs, along = ([x for pair in moved for x in pair[k]] for k in range(2))
-            return [*made, *(gradient.push_forward(inputs[0].graph, made, inputs, along) if inputs else [0.0] * size)]
+            inputs: Block = []
+            rows: list[dict[int, Scalar]] = []
+            for r, own, b in zip(reads, given, blocks, strict=True):
+                if r == "p":
+                    inputs += [own[k] for k in places]
+                    rows += [{rollout.size["x"] + j: 1.0} for j in range(len(places))]
+                elif r not in still:
+                    inputs += own
+                    parts = (b[len(own) + i * count :][:count] for i in range(len(own)))
+                    rows += [dict(enumerate(part)) for part in parts]
+            J = gradient.jacobian(inputs[0].graph, made, inputs) if inputs else [[]] * len(made)
+            return [*made, *(x for slopes in J for x in _row_times(slopes, rows, count))]
 
         shapes = [() if r in CLOCK else (sizes[r],) for r in reads]
-        return compile_function(both, shapes, [(2 * size,)], f"{rollout.name} along").program
+        made = len(program.outputs[0])
+        return compile_function(both, shapes, [((1 + count) * made,)], f"{rollout.name} sensitivity").program
 
     calls = []
     for program, reads, writes in rollout.calls:
-        key = (program, reads)
-        if key not in known:
-            known[key] = tangent(program, reads, rollout.size[writes])
-        calls.append((known[key], reads, writes))
-    return Rollout(f"{rollout.name} along", tuple(sizes.items()), tuple(calls), False)
+        if (program, reads) not in known:
+            known[program, reads] = moved(program, reads)
+        calls.append((known[program, reads], reads, writes))
+    return Rollout(f"{rollout.name} sensitivity", tuple(sizes.items()), tuple(calls), False)
+
+
+def _row_times(slopes: Sequence[Scalar], rows: Sequence[dict[int, Scalar]], count: int) -> Block:
+    """Σ slope · row, of rows that have some of so many entries."""
+    total: Block = [0.0] * count
+    for slope, row in zip(slopes, rows, strict=True):
+        for j, x in row.items() if not isinstance(slope, float) or slope else ():
+            total[j] = total[j] + slope * x
+    return total
 
 
 def compile_adjoint(rollout: Rollout, weighted: bool = True) -> Rollout:

@@ -62,6 +62,23 @@ def _flat(width: int, kind: Kind, direction: str) -> str:
     return function(f"{direction}_flat_{width}", "ptr %base, i64 %step, i64 %size, i64 %lanes, ptr %buffer", w.lines)
 
 
+def scatter_blocks(name: str, width: int, kind: Kind, blocks: Sequence[int]) -> str:
+    """name(base, step, lanes, buffer): of flat states, the blocks of elements that begin at these places, whole."""
+    w = Writer(width, kind)
+    w.label("entry")
+    rows = _rows(w)
+    table = ", ".join(f"i64 {k}" for k in blocks)
+    with w.loop(len(blocks), name="row") as row:
+        w.do(f"%j = load i64, ptr {w.let(f'getelementptr i64, ptr @{name}_table, i64 {row}')}")
+        if width % BLOCK == 0:
+            _scatter_block(w, rows)
+        for k in range(BLOCK if width % BLOCK else 0):
+            _scatter_one(w, rows, w.let(f"add i64 %j, {k}"))
+    w.do("ret void")
+    head = f"@{name}_table = internal constant [{len(blocks)} x i64] [{table}]\n"
+    return head + function(name, "ptr %base, i64 %step, i64 %lanes, ptr %buffer", w.lines)
+
+
 def _rows(w: Writer) -> list[str]:
     """Where each lane's state begins; lanes past the last repeat it."""
     last = w.let("sub i64 %lanes, 1")
@@ -80,7 +97,7 @@ def _shuffle(w: Writer, a: str, b: str, size: int, order: Sequence[int]) -> str:
     return w.let(f"shufflevector {V} {a}, {V} {b}, <{len(order)} x i32> <{mask}>")
 
 
-def _transposed(w: Writer, a: str, b: str, c: str, d: str) -> list[str]:
+def transposed(w: Writer, a: str, b: str, c: str, d: str) -> list[str]:
     """The 4×4 transpose of four vectors of four."""
     low, high = (0, 4, 2, 6), (1, 5, 3, 7)
     ab, cd = ([_shuffle(w, x, y, 4, order) for order in (low, high)] for x, y in ((a, b), (c, d)))
@@ -99,7 +116,7 @@ def _gather_block(w: Writer, rows: list[str]) -> None:
     for first in range(0, w.width, BLOCK):
         at = [w.let(f"getelementptr {w.E}, ptr {row}, i64 %j") for row in rows[first : first + BLOCK]]
         loaded = [w.let(f"load <4 x {w.E}>, ptr {p}, align 1") for p in at]
-        groups.append(_transposed(w, *loaded))
+        groups.append(transposed(w, *loaded))
     for k in range(BLOCK):
         parts, size = [group[k] for group in groups], BLOCK
         while len(parts) > 1:
@@ -120,7 +137,7 @@ def _scatter_block(w: Writer, rows: list[str]) -> None:
     for first in range(0, w.width, BLOCK):
         lanes = range(first, first + BLOCK)
         four = vectors if w.width == BLOCK else [_shuffle(w, v, v, w.width, lanes) for v in vectors]
-        for lane, value in zip(lanes, _transposed(w, *four), strict=True):
+        for lane, value in zip(lanes, transposed(w, *four), strict=True):
             to = w.let(f"getelementptr {w.E}, ptr {rows[lane]}, i64 %j")
             w.do(f"store <4 x {w.E}> {value}, ptr {to}, align 1")
 
@@ -135,12 +152,12 @@ def _gather_one(w: Writer, rows: list[str]) -> None:
     w.do(f"store {w.V} {vector}, ptr {to}, align {w.kind.bytes}")
 
 
-def _scatter_one(w: Writer, rows: list[str]) -> None:
-    at = w.let(f"getelementptr {w.V}, ptr %buffer, i64 %k")
+def _scatter_one(w: Writer, rows: list[str], place: str = "%k") -> None:
+    at = w.let(f"getelementptr {w.V}, ptr %buffer, i64 {place}")
     vector = w.let(f"load {w.V}, ptr {at}, align {w.kind.bytes}")
     for lane, row in enumerate(rows):
         x = vector if w.width == 1 else w.let(f"extractelement {w.V} {vector}, i32 {lane}")
-        to = w.let(f"getelementptr {w.E}, ptr {row}, i64 %k")
+        to = w.let(f"getelementptr {w.E}, ptr {row}, i64 {place}")
         w.do(f"store {w.E} {x}, ptr {to}, align 1")
 
 

@@ -55,14 +55,6 @@ def forward(graph: Graph, outputs: Sequence[Scalar], inputs: Sequence[Node]) -> 
     return [[row.get(j, 0.0) for j in range(len(inputs))] for row in rows]
 
 
-def push_forward(
-    graph: Graph, outputs: Sequence[Scalar], inputs: Sequence[Node], along: Sequence[Scalar]
-) -> list[Scalar]:
-    """J v, the derivatives of the outputs along a direction v of the inputs: one sweep, J is never there."""
-    rows = _sweep(graph, outputs, {x.index: {0: v} for x, v in zip(inputs, along, strict=True)})
-    return [row.get(0, 0.0) for row in rows]
-
-
 def _sweep(graph: Graph, outputs: Sequence[Scalar], begin: dict[int, dict[int, Scalar]]) -> list[dict[int, Scalar]]:
     """The sparse rows of the outputs, from those of the inputs."""
     rows: dict[int, dict[int, Scalar]] = {}

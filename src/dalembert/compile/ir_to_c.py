@@ -146,6 +146,9 @@ class _Function:
             a, b = self._scalar(found[2]), self._scalar(found[3])
             ordered = f"({a} < {b} || {a} > {b})" if found[1] == "one" else f"{a} {_COMPARISONS[found[1]]} {b}"
             return "int", ordered
+        found = re.match(r"fneg double (%\w+)$", what)
+        if found:
+            return "double", f"-{self._scalar(found[1])}"
         found = re.match(r"xor i1 (%\w+), true$", what)
         if found:
             return "int", f"!{self._scalar(found[1])}"

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from dalembert.caching import cached_property
 from dalembert.compile import llvm, ufunc
-from dalembert.compile.body import Emission, body, constants, sin_cos_function
-from dalembert.compile.copies import copy_functions
+from dalembert.compile.body import Emission, body, sin_cos_function
+from dalembert.compile.copies import BLOCK, copy_functions, scatter_blocks, transposed
 from dalembert.compile.kernel import compile_function
 from dalembert.compile.kinds import DOUBLE
 from dalembert.compile.lower import Program
@@ -40,7 +40,8 @@ LANES = 8  # numbers in a vector of a row, on every machine
 INFO = 5  # twice the predicted change, the largest |Q_u|, Σ|gap|, 1 if every Q_uu was positive definite, the cost
 SETTINGS = 2  # what is added to the diagonal of Q_uu, and the step h
 SETS = 20  # active sets that are tried at a node
-ROWS = 4  # of a product that are computed together
+ROWS, COLUMNS = 4, 3  # of a product, numbers and vectors, that are summed together: registers of 16, with 4 to spare
+PANELS = 4  # of rows, at most, in which the upper triangle of a product is computed
 
 
 def padded(count: int) -> int:
@@ -109,7 +110,7 @@ class Layout:
 class Sweep:
     """sweep(xs (N+1, n), us (N, m), ps (N+1, p), bounds (2, m), held (N, m), settings, work) → (plan (N, …), info),
     over leading dimensions. `held`: −1 or 1 where an input stays at its lower or upper limit whatever its gradient,
-    else 0. `work` is room of `room` numbers. The innermost dimension of every array must be contiguous."""
+    else 0. `work` is room of its own, as work() makes it. The innermost dimension of every array must be contiguous."""
 
     name: str
     stage: Program
@@ -138,7 +139,18 @@ class Sweep:
         return ufunc.assemble([linked.addresses[SYMBOL]], [None], kinds, self.signature, self.name, "", linked)
 
     def work(self) -> NDArray[np.float64]:
-        return np.zeros(self.room)
+        """The room, with results that never change in it. Vectors lie within lines of the cache: half of them would
+        cross one otherwise."""
+        whole, width = np.zeros(self.room + LANES), llvm.host().width
+        first = -whole.ctypes.data % (LANES * DOUBLE.bytes) // DOUBLE.bytes
+        room, places = whole[first : first + self.room], Places(self.layout, width)
+        for name, program in (("out", self.stage), ("end_out", self.terminal)):
+            steps = [program.steps[k] for group in program.outputs for k in group]
+            fixed = np.array([s.value if s.operation == "constant" else 0.0 for s in steps])
+            room[places.at[name] :][: width * len(fixed)] = np.repeat(fixed, width)
+            if program is self.stage:
+                room[places.at["data"] :][: width * places.data].reshape(width, -1)[:, : len(fixed)] = fixed
+        return room
 
     def __reduce__(self) -> tuple[type[Sweep], tuple[object, ...]]:
         return (Sweep, (self.name, self.stage, self.terminal, self.layout))
@@ -153,11 +165,15 @@ def compile_sweep(stage: Callable[..., Any], terminal: Callable[..., Any], layou
 
 
 def step_operations(layout: Layout) -> int:
-    """Multiply–adds of one Riccati step, on vectors of eight numbers."""
+    """Multiply–adds of one Riccati step, on vectors of eight numbers; beside them m³/6 on single ones, for Q_uu."""
     y, X, Z, r = layout, layout.X // LANES, layout.Z // LANES, layout.rows
+
+    def upper(rows: int) -> int:
+        return sum(X - i // LANES for i in range(rows))
+
     outer = r if y.lean else y.n + 1
-    products = outer * r * Z + y.m * r * Z + (y.n + 1) * r * X + (r * r * X if y.lean else 0)
-    return products + (y.n + 1) * y.m * X + y.m * (y.m - 1) // 2 * (Z + X)
+    products = (outer + y.m) * r * Z + upper(y.n + 1) * r + (upper(r) * r if y.lean else 0)
+    return products + upper(y.n + 1) * y.m + y.m * (y.m - 1) * X
 
 
 class Places:
@@ -177,7 +193,7 @@ class Places:
             ("end_out", end * width),
             ("data", self.data * width),
             ("end", end),
-            ("V", n * X),
+            ("V", X * X),
             ("Y", n * Z),
             ("Qu", y.m * Z),
             ("Qx", n * X),
@@ -198,23 +214,27 @@ def module(sweep: Sweep, width: int) -> str:
     y, places = sweep.layout, Places(sweep.layout, width)
     parts = ["declare double @llvm.fabs.f64(double)", "declare double @llvm.fma.f64(double, double, double)"]
     parts += Writer(LANES).declarations()
-    if width != LANES:
-        parts += Writer(width).declarations()
+    for other in {width, BLOCK} - {LANES}:
+        parts += Writer(other).declarations()
     parts += [copy_functions(width, DOUBLE, 1), sin_cos_function(width, DOUBLE)]
     offsets = [0, y.n, y.n + y.m, 2 * y.n + y.m]
+    fixed = [sweep.stage.steps[k].operation == "constant" for group in sweep.stage.outputs for k in group]
+    changing = [k for k in range(0, len(fixed), BLOCK) if not all(fixed[k : k + BLOCK])]
+    parts.append(scatter_blocks("scatter_changing", width, DOUBLE, changing))
     for name, program, inputs in (("stage", sweep.stage, offsets), ("terminal", sweep.terminal, [0, y.n])):
         parts.append(body(program, inputs, width, DOUBLE, name, SWEEP))
-        parts.append(constants(program, width, DOUBLE, f"{name}_constants"))
-    step = Step(y, places)
+    step = Step(y, places, width)
     parts.append(step.text())
     parts += [step.product(p) for p in step.products]
+    parts.append(step.mirror())
     parts.append(_main(y, places, width))
     return "\n".join([*step.functions, *parts]) + "\n"
 
 
 class Product(NamedTuple):
     """C_i ← start_i + Σ_k A_ik B_k, rows of so many columns, summed in the order of k. C, start: (name, stride of
-    rows); A: (name, first, strides of i and k); B: (name, first, stride)."""
+    rows); A: (name, first, strides of i and k); B: (name, first, stride). upper: entries below the diagonal are not
+    wanted."""
 
     name: str
     C: tuple[str, int]
@@ -224,14 +244,17 @@ class Product(NamedTuple):
     rows: int
     inner: int
     columns: int
+    upper: bool = False
 
 
 class Step(Writer):
-    """Writes riccati(data, plan, u, held, bounds, settings, info, work): one node, from Ṽ of the next to its own."""
+    """Writes riccati(data, plan, u, held, bounds, settings, info, work): one node, from Ṽ of the next to its own, for a
+    machine with so many numbers in a register: how much is held in registers depends on it, what is computed does
+    not."""
 
-    def __init__(self, y: Layout, places: Places) -> None:
-        super().__init__(LANES)
-        self.y, self.places = y, places
+    def __init__(self, y: Layout, places: Places, register: int = LANES, width: int = LANES) -> None:
+        super().__init__(width)
+        self.y, self.places, self.register = y, places, register
         self.functions: list[str] = []
         self.products: list[Product] = []
 
@@ -284,26 +307,27 @@ class Step(Writer):
         rows: int,
         inner: int,
         columns: int,
+        upper: bool = False,
     ) -> None:
         """A product as a function of its own, and its call."""
-        self.products.append(Product(name, C, start, A, B, rows, inner, columns))
+        self.products.append(Product(name, C, start, A, B, rows, inner, columns, upper))
         self.do(f"call void @{name}(ptr %data, ptr %work)")
 
     def product(self, product: Product) -> str:
-        """A product as a function: blocks of ROWS rows, whose sums stay in registers."""
-        name, C, start, A, B, rows, inner, columns = product
-        w = Step(self.y, self.places)
-        w.label("entry")
-        full, label = rows // ROWS * ROWS, "entry"
+        """A product as a function: blocks of ROWS rows and COLUMNS vectors, whose sums stay in registers. Of the upper
+        triangle, panels of rows, each from its first column on."""
+        name, C, start, A, B, rows, inner, columns, upper = product
+        w = Step(self.y, self.places, width=self.register)
+        W = w.width
 
-        def block(i: str, count: int) -> None:
+        def block(i: str, count: int, left: int) -> None:
             def moved(name: str, stride: int) -> str:
                 return w.let(f"getelementptr double, ptr {w.at(name)}, i64 {w.let(f'mul i64 {i}, {stride}')}")
 
             to, a, b = moved(*C), moved(A[0], A[2]), w.at(B[0], B[1])
             begin = moved(*start) if start else ""
-            for first in range(0, columns, 3 * LANES):
-                part = range(first, min(first + 3 * LANES, columns), LANES)
+            for first in range(left, columns, COLUMNS * W):
+                part = range(first, min(first + COLUMNS * W, columns), W)
                 sums = [
                     [w._vector_at(begin, r * start[1] + c) if start else w.number(0.0) for c in part]
                     for r in range(count)
@@ -317,13 +341,40 @@ class Step(Writer):
                     for c, value in zip(part, sums[r], strict=True):
                         w.do(f"store {w.V} {value}, ptr {w.ptr(to, r * C[1] + c)}, align 8")
 
-        if full:
-            with w.loop(full, ROWS, "block", label) as i:
-                block(i, ROWS)
-        if rows - full:
-            block(str(full), rows - full)
+        w.label("entry")
+        before, step = "entry", max(ROWS, W)
+        height = -(-rows // (PANELS * step)) * step if upper else rows
+        for top in range(0, rows, height):
+            left, count = top if upper else 0, min(height, rows - top)
+            whole = count // ROWS * ROWS
+            if whole:
+                with w.loop(whole, ROWS, f"block{top}", before) as i:
+                    block(w.let(f"add i64 {i}, {top}"), ROWS, left)
+                before = f"block{top}_end"
+            if count > whole:
+                block(str(top + whole), count - whole, left)
         w.do("ret void")
         return function(name, "ptr %data, ptr %work", w.lines, noinline=True)
+
+    def mirror(self) -> str:
+        """The lower triangle of V, from the upper one, in blocks of four by four."""
+        w, X, four = Step(self.y, self.places, width=BLOCK), self.y.X, range(BLOCK)
+        w.label("entry")
+        for top in range(0, self.y.n + 1, BLOCK):
+            for left in range(top, self.y.n + 1, BLOCK):
+                rows = [w.row("V", (top + k) * X + left) for k in four]
+                turned = transposed(w, *rows)
+                if left == top:
+                    turned = [w.first_of(k, a, b) for k, a, b in zip(four, turned, rows, strict=True)]
+                for k in four:
+                    w.put_row(turned[k], "V", (left + k) * X + top)
+        w.do("ret void")
+        return function("mirror", "ptr %data, ptr %work", w.lines, noinline=True)
+
+    def first_of(self, count: int, a: str, b: str) -> str:
+        """So many entries of a vector, then those of another."""
+        mask = ", ".join(f"i1 {int(k < count)}" for k in range(self.width))
+        return self.let(f"select <{self.width} x i1> <{mask}>, {self.V} {a}, {self.V} {b}")
 
     def _vector_at(self, base: str, offset: int) -> str:
         return self.let(f"load {self.V}, ptr {self.ptr(base, offset)}, align 8")
@@ -339,10 +390,7 @@ class Step(Writer):
             self._lean_products()
         else:
             self._products()
-        mu = self.let("load double, ptr %settings")
-        for i in range(y.m):
-            self.put(self.let(f"fadd double {self.one('Qu', i * y.Z + i)}, {mu}"), "Qu", i * y.Z + i)
-        self._eliminate("Qu")
+        self._solve("Qu")
         if y.bounded:
             self._bound()
         self._judge()
@@ -363,8 +411,8 @@ class Step(Writer):
                     start = self.let(f"insertelement {self.V} {start}, double {value}, i64 {one - c}")
                 self.put_row(start, "Y", i * Z + c)
         self.gemm("outer", ("Y", Z), ("Y", Z), ("V", 0, X, 1), ("F", 0, Z), n + 1, n, Z)
-        self.gemm("rows_u", ("Qu", Z), ("Hu", Z), ("F", 0, 1, Z), ("Y", 0, Z), y.m, n, Z)
-        self.gemm("rows_x", ("Qx", X), ("Hx", X), ("F", y.U, 1, Z), ("Y", y.U, Z), n + 1, n, X)
+        self._rows_u()
+        self.gemm("rows_x", ("Qx", X), ("Hx", X), ("F", y.U, 1, Z), ("Y", y.U, Z), n + 1, n, X, True)
         for c in range(0, X, LANES):
             total = self.operation("add", self.row("Qx", n * X + c), self.row("Y", n * Z + y.U + c))
             self.put_row(total, "Qx", n * X + c)
@@ -391,13 +439,13 @@ class Step(Writer):
             for c in range(padded(r), X, LANES):
                 self._begin_row("Y", i * Z + y.U, c, zero, wv)
         self.gemm("outer", ("Y", Z), ("Y", Z), ("Wvv", 0, X, 1), ("F", 0, Z), r, r, Z)
-        self.gemm("rows_u", ("Qu", Z), ("Hu", Z), ("F", 0, 1, Z), ("Y", 0, Z), y.m, r, Z)
-        self.gemm("rows_x", ("Qx", X), ("Hx", X), ("F", y.U, 1, Z), ("Y", y.U, Z), y.n + 1, r, X)
+        self._rows_u()
+        self.gemm("rows_x", ("Qx", X), ("Hx", X), ("F", y.U, 1, Z), ("Y", y.U, Z), y.n + 1, r, X, True)
         for i in range(r):
             for c in range(0, X, LANES):
                 own = self.row("V", i * X + c) if c < r else zero
                 self._begin_row("Qx", i * X, c, own, self.one("V", i * X + one), self.row("Qx", i * X + c))
-        self.gemm("rows_q", ("Qx", X), ("Qx", X), ("Wqv", 0, X, 1), ("F", y.U, Z), r, r, X)
+        self.gemm("rows_q", ("Qx", X), ("Qx", X), ("Wqv", 0, X, 1), ("F", y.U, Z), r, r, X, True)
         last = self.mul_add("1.0", self.one("V", one * X + one), self.one("Qx", one * X + one))
         for k in range(r):
             last = self.mul_add(self.one("wv", k), self.one("F", k * Z + y.U + one), last)
@@ -406,50 +454,81 @@ class Step(Writer):
     def _begin_row(self, name: str, offset: int, c: int, first: str, last: str, more: str | None = None) -> None:
         """Columns c, … of a row: entries of q from a vector, zeros of v, the entry of 1; added to what is there."""
         y = self.y
-        mask = ", ".join(f"i1 {int(c + k < y.rows)}" for k in range(LANES))
-        value = self.let(f"select <{LANES} x i1> <{mask}>, {self.V} {first}, {self.V} {self.number(0.0)}")
+        value = self.first_of(y.rows - c, first, self.number(0.0))
         if c <= y.n < c + LANES:
             value = self.let(f"insertelement {self.V} {value}, double {last}, i64 {y.n - c}")
         self.put_row(value if more is None else self.operation("add", more, value), name, offset + c)
 
-    def _eliminate(self, source: str) -> None:
-        """The rows of (Q_uu, Q_ux̃) eliminated downwards into R, and S = D⁻¹ R; then K̃, upwards, into the plan. %ok
-        says whether every pivot was positive."""
+    def _rows_u(self) -> None:
+        """The rows of Q of u, regularized, and Q_uu factorized: its numbers wait for each other, while the processor
+        goes on to the rows of x̃."""
+        y = self.y
+        self.gemm("rows_u", ("Qu", y.Z), ("Hu", y.Z), ("F", 0, 1, y.Z), ("Y", 0, y.Z), y.m, y.rows, y.Z)
+        mu = self.let("load double, ptr %settings")
+        for i in range(y.m):
+            c = i // LANES * LANES
+            more = self.let(f"insertelement {self.V} {self.number(0.0)}, double {mu}, i64 {i - c}")
+            self.put_row(self.operation("add", self.row("Qu", i * y.Z + c), more), "Qu", i * y.Z + c)
+        self._say(self._factorize("Qu"))
+
+    def _factorize(self, source: str) -> str:
+        """Rᵀ D⁻¹ R = Q_uu, number by number: 1 / D and −S = −D⁻¹ R into the first columns of S. Given is whether every
+        pivot was positive."""
         y = self.y
         w = Step(y, self.places)
         w.label("entry")
-        columns = range(0, y.Z, LANES)
-        R = [{c: w.row(source, i * y.Z + c) for c in columns} for i in range(y.m)]
-        S: list[dict[int, str]] = []
         good = "true"
+        Q = {(i, j): w.one(source, i * y.Z + j) for i in range(y.m) for j in range(i, y.m)}
         for j in range(y.m):
-            pivot = w.let(f"extractelement {w.V} {R[j][j // LANES * LANES]}, i64 {j % LANES}")
-            good = w.let(f"and i1 {good}, {w.let(f'fcmp ogt double {pivot}, 0.0')}")
-            inverse = w.wide(w.let(f"fdiv double 1.0, {pivot}"))
-            S.append({c: w.operation("multiply", R[j][c], inverse) for c in columns if c + LANES > j})
+            good = w.let(f"and i1 {good}, {w.let(f'fcmp ogt double {Q[j, j]}, 0.0')}")
+            inverse = w.let(f"fdiv double 1.0, {Q[j, j]}")
+            w.put(inverse, "S", j * y.Z + j)
             for i in range(j + 1, y.m):
-                factor = w.operation("negate", w.lane(S[j][i // LANES * LANES], i % LANES))
-                R[i] = {c: w.operation("fma", factor, R[j][c], R[i][c]) for c in columns if c + LANES > i}
-        for j in range(y.m):
-            for c in range(y.U, y.Z, LANES):
-                w.put_row(R[j][c], "R", j * y.Z + c)
-                w.put_row(w.operation("negate", S[j][c]), "S", j * y.Z + c)
-        K: dict[tuple[int, int], str] = {}
-        for j in reversed(range(y.m)):
-            for c in range(y.U, y.Z, LANES):
-                value = w.operation("negate", S[j][c])
-                for i in range(j + 1, y.m):
-                    factor = w.operation("negate", w.lane(S[j][i // LANES * LANES], i % LANES))
-                    value = w.operation("fma", factor, K[i, c], value)
-                K[j, c] = value
-                w.do(f"store {w.V} {value}, ptr {w.ptr('%plan', j * y.X + c - y.U)}, align 8")
+                minus = w.let(f"fneg double {w.let(f'fmul double {Q[j, i]}, {inverse}')}")
+                w.put(minus, "S", j * y.Z + i)
+                Q |= {(i, c): w.mul_add(minus, Q[j, c], Q[i, c]) for c in range(i, y.m)}
         w.do(f"ret i1 {good}")
-        name = f"eliminate_{source}"
-        head = f"define internal i1 @{name}(ptr %work, ptr %plan) noinline nounwind {{"
+        head = f"define internal i1 @factorize_{source}(ptr %work) noinline nounwind {{"
         self.functions.append("\n".join([head, *w.lines, "}"]))
-        self.do(f"%ok_{source} = call i1 @{name}(ptr %work, ptr %plan)")
-        if source == "Qu":
-            self._say(f"%ok_{source}")
+        self.do(f"%ok_{source} = call i1 @factorize_{source}(ptr %work)")
+        return f"%ok_{source}"
+
+    def _solve(self, source: str) -> None:
+        """The columns of x̃ of R and −S, downwards; then K̃, upwards, into the plan."""
+        y, rows = self.y, range(self.y.m)
+        w = Step(y, self.places)
+        w.label("entry")
+
+        def factor(j: int, i: int) -> str:
+            return w.wide(w.one("S", j * y.Z + i))
+
+        for columns in self._chunks():
+            R = [{c: w.row(source, j * y.Z + c) for c in columns} for j in rows]
+            S = []
+            for j in rows:
+                inverse = w.operation("negate", factor(j, j))
+                S.append({c: w.operation("multiply", R[j][c], inverse) for c in columns})
+                for c in columns:
+                    w.put_row(R[j][c], "R", j * y.Z + c)
+                    w.put_row(S[j][c], "S", j * y.Z + c)
+                for i in range(j + 1, y.m):
+                    minus = factor(j, i)
+                    R[i] = {c: w.operation("fma", minus, R[j][c], R[i][c]) for c in columns}
+            for j in reversed(rows):
+                for i in reversed(range(j + 1, y.m)):  # the one that is ready last comes last
+                    minus = factor(j, i)
+                    S[j] = {c: w.operation("fma", minus, S[i][c], S[j][c]) for c in columns}
+                for c in columns:
+                    w.do(f"store {w.V} {S[j][c]}, ptr {w.ptr('%plan', j * y.X + c - y.U)}, align 8")
+        w.do("ret void")
+        self.functions.append(function(f"solve_{source}", "ptr %work, ptr %plan", w.lines, noinline=True))
+        self.do(f"call void @solve_{source}(ptr %work, ptr %plan)")
+
+    def _chunks(self) -> list[range]:
+        """The columns of x̃, as many together as registers hold of all rows."""
+        y, registers = self.y, 32 if self.register >= LANES else 16
+        size = max(1, registers * self.register // (y.m * LANES)) * LANES
+        return [range(c, min(c + size, y.Z), LANES) for c in range(y.U, y.Z, size)]
 
     def _say(self, good: str) -> None:
         """Σ of info: not every Q_uu was positive definite."""
@@ -516,7 +595,8 @@ class Step(Writer):
                 self.put(free, "free", i)
                 self.put(w, "w", i)
             self._condense()
-            self._eliminate("R")
+            self._factorize("R")
+            self._solve("R")
             for i in range(y.m):
                 is_free = self.let(f"fcmp ogt double {self.one('free', i)}, 0.5")
                 k = self.let(f"select i1 {is_free}, double {self._gain(i)}, double {self.one('w', i)}")
@@ -589,10 +669,8 @@ class Step(Writer):
     def _update(self) -> None:
         """Ṽ = Q_x̃x̃ − Rᵀ D⁻¹ R; the lower triangle is the upper one."""
         y = self.y
-        self.gemm("value_of", ("V", y.X), ("Qx", y.X), ("S", y.U, 1, y.Z), ("R", y.U, y.Z), y.n + 1, y.m, y.X)
-        for i in range(y.n + 1):
-            for j in range(i + 1, y.n + 1):
-                self.put(self.one("V", i * y.X + j), "V", j * y.X + i)
+        self.gemm("value_of", ("V", y.X), ("Qx", y.X), ("S", y.U, 1, y.Z), ("R", y.U, y.Z), y.n + 1, y.m, y.X, True)
+        self.do("call void @mirror(ptr %data, ptr %work)")
 
 
 def _main(y: Layout, places: Places, width: int) -> str:
@@ -623,15 +701,13 @@ def _main(y: Layout, places: Places, width: int) -> str:
         to = vector("in", place)
         w.do(f"call void @gather_flat_{width}(ptr {pointer}, i64 {stride}, i64 {size}, i64 {lanes}, ptr {to})")
 
-    w.do(f"call void @stage_constants(ptr {at('out')})")
-    w.do(f"call void @terminal_constants(ptr {at('end_out')})")
+    stride = places.data * DOUBLE.bytes
     w.do("br label %problems_head")
     w.label("problems_head")
     w.do("%i = phi i64 [0, %entry], [%i_next, %problem_end]")
     w.do(f"br i1 {w.let(f'icmp slt i64 %i, {problems}')}, label %problem, label %done")
     w.label("problem")
     here = {name: moved(base[name], over[name], "%i") for name in names if name != "work"}
-    size = sum(int(np.prod(shape)) for shape in y.stage)
     end = sum(int(np.prod(shape)) for shape in y.terminal)
     gather(moved(here["xs"], along["xs"], N), "0", y.n, "1", 0)
     gather(moved(here["ps"], along["ps"], N), "0", y.p, "1", y.n)
@@ -664,9 +740,7 @@ def _main(y: Layout, places: Places, width: int) -> str:
     gather(moved(x_here, along["xs"], "1"), along["xs"], y.n, lanes, y.n + y.m)
     gather(moved(here["ps"], along["ps"], "%k"), along["ps"], y.p, lanes, 2 * y.n + y.m)
     w.do(f"call void @stage(ptr {at('in')}, ptr {at('out')})")
-    stride = places.data * DOUBLE.bytes
-    out = at("out")
-    w.do(f"call void @scatter_flat_{width}(ptr {at('data')}, i64 {stride}, i64 {size}, i64 {lanes}, ptr {out})")
+    w.do(f"call void @scatter_changing(ptr {at('data')}, i64 {stride}, i64 {lanes}, ptr {at('out')})")
     w.do(f"%last = sub i64 {lanes}, 1")
     w.do("br label %nodes_head")
     w.label("nodes_head")

@@ -77,14 +77,11 @@ class Barrier:
 
     def _forward(self, lengths: Array) -> tuple[Array, Array, Array]:
         """(x, u, cost without limits) at these lengths."""
-        e, p, room, count = self.engine, self.problem, self.engine.lanes, len(lengths)
+        e, count = self.engine, len(lengths)
         self.alpha[:count, 0] = lengths
-        e.forward_lanes(0, self.alpha, self.clean[-1])
-        n = p.n
-        x = np.concatenate((room.kept[:count, :, :n], room.end[:count, None, :n]), 1)
-        x[:, 0] = e.xs[0, 0]
-        u = np.concatenate((room.kept[:count, 1:, n + 1 :], room.end[:count, None, n + 1 :]), 1)
-        return x, u, room.last[:count].copy()
+        room = e.lanes.part(0, count)
+        costs = e.forward_lanes(0, self.alpha[:count], room, self.clean[-1]).copy()
+        return room.x.copy(), room.u.copy(), costs
 
     def _merit(self, cost: Array | float, g: Array, s: Array, e: Array, gap: Array | float) -> tuple[Array, Array]:
         """(φ without what ν weighs, that)."""

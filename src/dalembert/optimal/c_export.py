@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 
 from dalembert.compile.c_source import INCLUDES, Shape, c_functions, guarded, literal, signature
+from dalembert.compile.copies import BLOCK
 from dalembert.compile.ir_to_c import translate
 from dalembert.compile.kinds import DOUBLE
 from dalembert.compile.lower import Program
@@ -145,6 +146,7 @@ def _product(product: Product, places: Places) -> str:
         return f"data + {places.part[name]}" if name in places.part else f"work + {places.at[name]}"
 
     (c, c_row), (a, a_first, a_i, a_k), (b, b_first, b_k) = product.C, product.A, product.B
+    left = f"i / {BLOCK} * {BLOCK}" if product.upper else "0"
     begin = "0.0" if product.start is None else f"({at(product.start[0])})[i * {product.start[1]} + c]"
     return f"""static void {product.name}(const double *data, double *work)
 {{
@@ -153,13 +155,26 @@ def _product(product: Product, places: Places) -> str:
     int i, k, c;
     (void)data;
     for (i = 0; i < {product.rows}; i++) {{
-        for (c = 0; c < {product.columns}; c++) row[c] = {begin};
+        for (c = {left}; c < {product.columns}; c++) row[c] = {begin};
         for (k = 0; k < {product.inner}; k++) {{
             const double a = A[i * {a_i} + k * {a_k}];
-            for (c = 0; c < {product.columns}; c++) row[c] = fma(a, B[k * {b_k} + c], row[c]);
+            for (c = {left}; c < {product.columns}; c++) row[c] = fma(a, B[k * {b_k} + c], row[c]);
         }}
-        for (c = 0; c < {product.columns}; c++) C[i * {c_row} + c] = row[c];
+        for (c = {left}; c < {product.columns}; c++) C[i * {c_row} + c] = row[c];
     }}
+}}
+"""
+
+
+def _mirror(p: OptimalControl, places: Places) -> str:
+    """The lower triangle of V is the upper one."""
+    return f"""static void mirror(const double *data, double *work)
+{{
+    double *V = work + {places.at["V"]};
+    int i, j;
+    (void)data;
+    for (i = 0; i < {p.n + 1}; i++)
+        for (j = 0; j < i; j++) V[i * {p.layout.X} + j] = V[j * {p.layout.X} + i];
 }}
 """
 
@@ -168,7 +183,7 @@ def _riccati(p: OptimalControl) -> str:
     places = Places(p.layout, 0)
     step = Step(p.layout, places)
     text = step.text()
-    parts = [_product(product, places) for product in step.products]
+    parts = [*(_product(product, places) for product in step.products), _mirror(p, places)]
     return "\n".join([*parts, *map(translate, step.functions), translate(text)])
 
 

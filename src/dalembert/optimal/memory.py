@@ -181,7 +181,7 @@ class Memory:
         before = engine.info[:size, 4].tolist()
         engine.xs[:, 0] = x
         if size == 1:
-            self._best(engine, 0, engine.forward_all(0), before[0])
+            self._best(engine, 0, before[0])
             return
         costs = engine.forward(list(range(size)))
         good = [_fine(cost, old) for cost, old in zip(costs, before, strict=True)]
@@ -190,12 +190,14 @@ class Memory:
             engine.take(rows, engine.full, rows)
         for k in range(size):
             if not good[k]:
-                self._best(engine, k, engine.forward_all(k), before[k])
+                self._best(engine, k, before[k])
 
-    def _best(self, engine: Engine, k: int, costs: list[float], before: float) -> None:
+    def _best(self, engine: Engine, k: int, before: float) -> None:
         """The whole step where it is fine, else the cheapest length; where none is finite, what holds the system."""
-        if _fine(costs[0], before):
-            lane = 0
+        for costs in engine.forward_all(k):
+            if _fine(costs[0], before):
+                lane = 0
+                break
         else:
             finite = [j for j in range(len(ALPHA)) if isfinite(costs[j])]
             if not finite:

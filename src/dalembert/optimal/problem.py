@@ -238,7 +238,7 @@ class OptimalControl:
         """(2, m): limits of the inputs."""
         return np.array([self._limits.get(name, (-np.inf, np.inf)) for name in self.chosen]).T.copy()
 
-    @property
+    @cached_property
     def bounded(self) -> bool:
         return bool(np.isfinite(self.bounds).any())
 

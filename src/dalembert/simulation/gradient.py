@@ -2,7 +2,7 @@
 
 `rollout_gradient` takes the words of `rollouts`, a loss and the names to differentiate by. `rollout_function` is the
 rollout as a function of arrays, f(x0, controls, parameters) → states, with its pull-back: what JAX and PyTorch are
-given (`interchange`), and with derivatives along directions, which least squares want.
+given (`interchange`), and with the derivatives of all states, which least squares want.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import array
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
-from dalembert.compile.adjoint import Adjoint, Pulled, compile_tangent, without_observation
+from dalembert.compile.adjoint import Adjoint, Pulled, compile_sensitivity, without_observation
 from dalembert.compile.gradient import pull_back
 from dalembert.compile.interpret import replay
 from dalembert.compile.rollout import Rollout
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose, unknown
 from dalembert.flow import Array, Scalar, Scalars
 from dalembert.law import read_law
 from dalembert.simulation.batch import BatchRequest, Value, read_request
@@ -178,8 +178,8 @@ def _unobserved(loop: Same) -> Rollout:
 
 
 @lru_cache(maxsize=LOOPS)
-def _tangent(loop: Same) -> Rollout:
-    return compile_tangent(cast("Rollout", loop.it))
+def _sensitivity(loop: Same, places: tuple[int, ...]) -> Rollout:
+    return compile_sensitivity(cast("Rollout", loop.it), places)
 
 
 @lru_cache(maxsize=LOOPS)
@@ -453,46 +453,48 @@ class RolloutFunction:
         a, b, c = (f.reshape(*batch, *f.shape[1:]) for f in found)
         return a, b, c
 
-    def push_forward(
+    def sensitivity(
         self,
         x0: ArrayLike,
         controls: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
         *,
-        along_x0: ArrayLike,
-        along_parameters: ArrayLike,
+        of: Sequence[str] = (),
     ) -> tuple[Array, Array]:
-        """The states, and their derivatives along directions of x0 (..., n) and of the parameters (..., l), with as
-        many leading dimensions: each direction is a rollout in a lane of its own."""
+        """The states (..., rows, states), and their derivatives in x0 and in the parameters that are named, (..., rows,
+        states, n + len(of)), in one rollout."""
+        plan, n, many = self.plan, len(self.start), len(of)
+        for name in of:
+            choose("parameter of this rollout", name, self.parameters)
+        held = [c.name for c in plan.held]
+        x, u, p = self._of_loop(x0, controls, parameters)
+        size = x.shape[-1]
+        begin = np.concatenate((np.eye(size), np.zeros((size, many))), -1).reshape(-1)
+        loop = _sensitivity(Same(plan.loop), tuple(held.index(name) for name in of))
+        with np.errstate(all="ignore"):
+            rows, _, last, _, _ = loop(_beside(x, begin), u, p, plan.steps, plan.dt, every=plan.every)
+        both = np.concatenate((rows, last[..., None, :]), -2)
+        slopes = both[..., size:].reshape(*both.shape[:-1], size, size + many)[..., : plan.n, :]
+        return both[..., : plan.n], np.delete(slopes, np.s_[n:size], -1) if size > n else slopes
+
+    def _of_loop(self, x0: object, controls: object, parameters: object) -> tuple[Array, Array, Array]:
+        """Start, inputs and parameters as the loop takes them; refused where it begins with more than is given."""
         plan = self.plan
         if plan.begin is not None:
-            raise InputError(
-                "derivatives along directions are for loops without measures and laws that start themselves"
-            )
+            raise InputError("sensitivity is of loops without measures and laws that start themselves")
         n, m, l, steps = len(self.start), len(self.controls), len(self.parameters), plan.steps
-        x, dx = array("x0", x0, (..., n)), array("along_x0", along_x0, (..., n))
-        p = array("parameters", self.values if parameters is None else parameters, (..., l))
-        dp = array("along_parameters", along_parameters, (..., l))
+        x, given = array("x0", x0, (..., n)), self.values if parameters is None else parameters
+        p = array("parameters", given, (..., l))
         u = array("controls", np.zeros((steps, 0)) if controls is None else controls, (..., steps, m))
-        places = [[c.name for c in plan.held].index(name) for name in self.parameters]
-        blocks = []
-        for value, own in ((p, True), (dp, False)):
-            block = np.zeros((*value.shape[:-1], len(plan.held)))
-            for k, c in enumerate(plan.held):
-                block[..., k] = np.asarray(c.value)[0, 0] if own and isinstance(c.value, np.ndarray) else 0.0
-            block[..., places] = value
-            blocks.append(block)
-        begin = np.concatenate([np.broadcast_to(c.value, (1, c.size))[0] for c in plan.initial[1:]])  # type: ignore[arg-type]
-        rest = np.append(begin, np.zeros(int(plan.judged)))
-        halves = [_beside(x, rest), _beside(dx, 0 * rest)]
+        whole = np.zeros((*p.shape[:-1], len(plan.held)))
+        for k, c in enumerate(plan.held):
+            whole[..., k] = np.asarray(c.value)[0, 0] if isinstance(c.value, np.ndarray) else 0.0
+        whole[..., [[c.name for c in plan.held].index(name) for name in self.parameters]] = p
+        begin = [np.broadcast_to(c.value, (1, c.size))[0] for c in plan.initial[1:]]  # type: ignore[arg-type]
+        rest = np.concatenate((*begin, np.zeros(int(plan.judged))))
         if plan.shared is not None:
             u = np.concatenate((u, np.broadcast_to(plan.shared[:-1], (*u.shape[:-1], plan.shared.shape[1]))), -1)
-        with np.errstate(all="ignore"):
-            rows, _, last, _, _ = _tangent(Same(plan.loop))(
-                _beside(*halves), u, _beside(*blocks), plan.steps, plan.dt, every=plan.every
-            )
-        both = np.concatenate((rows, last[..., None, :]), -2)
-        return both[..., : plan.n], both[..., plan.n + plan.judged : 2 * plan.n + plan.judged]
+        return _beside(x, rest), u, whole
 
     @property
     def _rows(self) -> tuple[int, int]:

@@ -4,10 +4,11 @@
 
 Torques of inverse dynamics need q̈, and so a filter; here positions are compared as they were measured, and nothing is
 differentiated. A whole log simulated from its first state would drift away from any measurement, so it is cut into
-windows, each with a start of its own. Gauss–Newton with damping (Levenberg–Marquardt): every derivative is a rollout
-along one direction in a lane of its own, and the starts are eliminated window by window (Schur complement), so that
-what is left to solve has the size of β. The covariance is that of least squares, s² (JᵀJ)⁻¹, with positions that are
-measured with equal, independent noise and torques that are known.  Ljung 1999, ch. 7; Gautier, Janot & Vandanjon 2013.
+windows, each with a start of its own. Gauss–Newton with damping (Levenberg–Marquardt): with the states of a window go
+their derivatives in start and parameters, a window per lane, and the starts are eliminated window by window (Schur
+complement), so that what is left to solve has the size of β. The covariance is that of least squares, s² (JᵀJ)⁻¹, with
+positions that are measured with equal, independent noise and torques that are known.  Ljung 1999, ch. 7; Gautier, Janot
+& Vandanjon 2013.
 """
 
 from __future__ import annotations
@@ -164,19 +165,18 @@ class _Windows:
 
     def normal(self, parameters: Array, starts: Array, kept: NDArray[np.int64]) -> tuple[Array, Array]:
         """(W, k, k) JᵀJ and (W, k) Jᵀr of each window, in its start and then in the kept parameters."""
-        m, p = 2 * self.n, len(kept)
-        along_x, along_p = np.zeros((m + p, m)), np.zeros((m + p, len(parameters)))
-        along_x[:m], along_p[m + np.arange(p), kept] = np.eye(m), 1.0
-        many = max(LANES // ((m + p) * self.q.shape[1] * 2 * m), 1)
-        H, g = np.empty((len(self), m + p, m + p)), np.empty((len(self), m + p))
+        names = [self.function.parameters[k] for k in kept]
+        size = 2 * self.n + len(kept)
+        many = max(LANES // ((1 + size) * self.q.shape[1] * 2 * self.n), 1)
+        H, g = np.empty((len(self), size, size)), np.empty((len(self), size))
         for first in range(0, len(self), many):
             at = slice(first, first + many)
-            x, dx = self.function.push_forward(
-                starts[at, None], self.tau[at, None], parameters, along_x0=along_x, along_parameters=along_p
-            )
-            r = (x[:, 0, :, : self.n] - self.q[at]).reshape(len(x), -1)
-            J = dx[..., : self.n].reshape(len(x), m + p, -1)
-            H[at], g[at] = J @ J.transpose(0, 2, 1), np.einsum("wkr,wr->wk", J, r)
+            x, dx = self.function.sensitivity(starts[at], self.tau[at], parameters, of=names)
+            r = x[..., : self.n] - self.q[at]
+            J = [np.ascontiguousarray(dx[..., i, :]) for i in range(self.n)]  # (W, rows, size) of each joint
+            # Joint by joint: larger products BLAS gives to several threads, which wait for each other on busy machines.
+            H[at] = sum(j.transpose(0, 2, 1) @ j for j in J)
+            g[at] = sum(np.einsum("wrk,wr->wk", j, r[..., i]) for i, j in enumerate(J))
         return H, g
 
 
