@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import InputError
 from dalembert.flow import Array
+from dalembert.optimal.barrier import Barrier
 from dalembert.optimal.problem import OptimalControl
 from dalembert.optimal.result import balance, solve
-from dalembert.optimal.solver import ALPHA, Engine, Progress, run
+from dalembert.optimal.solver import ALPHA, STOPPED, Engine, Progress, run
 
 if TYPE_CHECKING:
     from dalembert.optimal.predictive import PredictiveControl
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 WORSE = 2.0  # times the cost of the plan: a whole step that costs more is compared with shorter ones
 EARLY = 1e-6  # of a node or a sample, by which it may be early
 REGULAR, STIFFER, STIFFEST = 1e-6, 100.0, 1e12  # what is added to Q_uu at first, its factor, and the most
+INSIDE, NEAR = 20, (1e-4, 1e-5)  # iterations of the barrier a sample, if not said; its tolerance and accuracy
 FRESH = 100  # iterations, at most, before the first sample
 
 
@@ -41,7 +43,10 @@ class Memory:
         self.chosen: Array | None = None  # parameters that the law was given last
         self.seen = np.zeros((size, len(owner.problem.flow.states)))
         self.engine: Engine | None = None
+        self.ends = np.zeros((size, owner.problem.counts[1]))  # multipliers of the end
         self.multipliers: Array | None = None
+        self.barrier = None if owner.soft or not owner.problem.counts[0] else Barrier(owner.problem)
+        self.iterations = owner.iterations or (1 if self.barrier is None else INSIDE)
 
     def ask(self, t: float, x: Array, r: Array | None = None, p: Array | None = None) -> Array:
         """u (count, m) for the states x (count, ·), what is wanted r (count, 3 nq) and parameters p (count, ·)."""
@@ -71,13 +76,18 @@ class Memory:
 
     def _plan(self, engine: Engine, t: float, x: Array, begun: float, other: bool) -> Array:
         self._move_on(engine, t, other)
-        for k in range(self.owner.iterations):
+        lost = self.lost
+        for k in range(self.iterations if self.barrier is None else 1):
             if self.owner.budget is not None and perf_counter() - begun > self.owner.budget:
                 self.late += 1
                 if k == 0:
                     return self._feedback(engine, x)
                 break
-            self._iterate(engine, x)
+            if self.barrier is None:
+                self._iterate(engine, x)
+            else:
+                self._inside(self.barrier, engine, x)
+        self.lost = min(self.lost, lost + 1)
         return engine.us[:, 0].copy()
 
     def of_plant(self, moved: OptimalControl) -> Array:
@@ -127,7 +137,10 @@ class Memory:
         p = self.problem
         if p.multipliers:
             found = solve(p, x, t0=t, iterations=FRESH, parameters=self._given(t))
-            self.multipliers = np.concatenate((found.multipliers, np.full((*found.multipliers.shape[:2], 1), 1e3)), -1)
+            if self.barrier is None:
+                more = np.full((*found.multipliers.shape[:2], 1), 1e3)
+                self.multipliers = np.concatenate((found.multipliers, more), -1)
+            self.ends = found.multipliers[:, -1, p.counts[0] :]
             engine.us[:], engine.ps[:] = found.u, self._parameters(t)
             engine.xs[:] = p.begin(found.x, engine.ps)
         else:
@@ -201,6 +214,33 @@ class Memory:
             if not good[k]:
                 self._best(engine, k, engine.forward_all(k), before[k], x[k])
 
+    def _inside(self, barrier: Barrier, engine: Engine, x: Array) -> None:
+        """Limits of states by the barrier, from the plan, one run after the other."""
+        p = self.problem
+        engine.xs[:, 0] = self._beside(engine, x)
+        if p.lean:  # q⁺ = q + h v⁺ holds at every guess
+            engine.xs[:, 1:, p.flow.nq :] = np.diff(engine.xs[..., : p.flow.nq], axis=1) / p.dt
+        for k in range(self.size):
+            state, own = Progress(), barrier.engine
+            barrier.solve(engine.xs[k], engine.us[k], engine.ps[k], state, self.iterations, *NEAR, None, self.ends[k])
+            if state.reason == STOPPED:
+                raise KeyboardInterrupt
+            if not (np.isfinite(own.xs).all() and np.isfinite(own.us).all()):
+                self._hold(engine, k, x[k])
+                continue
+            engine.xs[k], engine.us[k], engine.plan[k] = own.xs[0], np.clip(own.us[0], *p.bounds), own.plan[0]
+            engine.ps[k, :, p.charts[0].start : p.charts[1].stop] = own.ps[0, :, p.charts[0].start : p.charts[1].stop]
+            self.ends[k] = barrier.y
+
+    def _hold(self, engine: Engine, k: int, x: Array) -> None:
+        """The plan of a run is what holds the system at x."""
+        p, X = self.problem, np.repeat(x[None], self.problem.N + 1, 0)
+        self.lost += 1
+        engine.us[k] = balance(p, x)
+        if p.lean:
+            X[1:, p.flow.nq :] = 0.0
+        engine.xs[k] = p.begin(X, engine.ps[k])
+
     def _backward(self, engine: Engine) -> None:
         """The backward pass, again where a Q_uu is not positive definite: without second derivatives of the dynamics,
         and with more regularization each time, which is taken back from sample to sample."""
@@ -231,12 +271,7 @@ class Memory:
         else:
             finite = [j for j in range(len(ALPHA)) if isfinite(costs[j])]
             if not finite:
-                p, X = self.problem, np.repeat(x[None], self.problem.N + 1, 0)
-                self.lost += 1
-                engine.us[k] = balance(p, x)
-                if p.lean:
-                    X[1:, p.flow.nq :] = 0.0
-                engine.xs[k] = p.begin(X, engine.ps[k])
+                self._hold(engine, k, x)
                 return
             lane = min(finite, key=lambda j: costs[j])
         engine.take([k], engine.lanes, [lane])

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.algorithms import composite, linear, newton_euler
-from dalembert.arguments import array, count, need, number
+from dalembert.arguments import array, count, need, number, switch
 from dalembert.caching import cached_property
 from dalembert.control.conditions import HOLDS, UNKNOWN, Condition, Conditions, assumed, exact_model
 from dalembert.control.controller import Controller, Wanted, check_robot, follows, read_wanted
@@ -54,16 +54,19 @@ class PredictiveControl(Controller):
     moving parameter, (N + 1, nq), (N + 1, 2 nq) or (N + 1, 3 nq), that is what the reference of a run wants at the
     nodes, (x, ẋ, ẍ) as far as it goes, from that of the sample with ẍ held.
     budget [s]: no further iteration is begun after so much time; `late` counts the samples that it cut short, and
-    without any iteration the plan's feedback acts, u_0 + K_0 (x − x_0). Limits other than those of inputs are held as
-    penalties, with the multipliers of the first solution, which move on with the plan until they are past. Other
-    parameters of the problem are parameters of the law, "goal[0]", …, which runs of a batch may have of their own."""
+    without any iteration the plan's feedback acts, u_0 + K_0 (x − x_0). Limits of states and inequalities are held by
+    the barrier, one run after the other, within `iterations` of it (20 if not given; of the plain step 1). soft: as
+    penalties instead, with the multipliers of the first solution, which move on with the plan until they are past: in
+    lanes, and as C. Other parameters of the problem are parameters of the law, "goal[0]", …, which runs of a batch may
+    have of their own."""
 
     problem: OptimalControl
-    iterations: int = 1
+    iterations: int | None = None
     rate: float | None = None
     targets: Targets | None = None
     budget: float | None = None
     follows: str | None = None
+    soft: bool = False
 
     equation: ClassVar[str] = "u = argmin Σ ℓ(x_k, u_k) dt + ℓ_N(x_N) at k = 0, from x_0 = x"
     source: ClassVar[str] = "Diehl, Bock & Schlöder 2005; Mayne, Rawlings, Rao & Scokaert 2000 for stability"
@@ -71,7 +74,9 @@ class PredictiveControl(Controller):
 
     def check_system(self) -> None:
         need(self.problem, OptimalControl, "PredictiveControl", "the problem it solves at each sample")
-        count("iterations", self.iterations, 1)
+        if self.iterations is not None:
+            count("iterations", self.iterations, 1)
+        switch("soft", self.soft)
         for name in ("rate", "budget"):
             if getattr(self, name) is not None:
                 number(name, getattr(self, name), above=0.0)
@@ -118,7 +123,10 @@ class PredictiveControl(Controller):
         p = self.problem
         ends = bool(p.terms["terminal"] or p.terms["end"])
         kept = [
-            assumed("limits of states and inequalities can be kept from every state that is met", "they are penalties")
+            assumed(
+                "limits of states and inequalities can be kept from every state that is met",
+                "they are penalties" if self.soft else "where they cannot, the least of what breaks them is planned",
+            )
         ]
         timely = [assumed("the budget leaves every sample its iterations", "`late` counts those that it cut short")]
         return self.claim(
@@ -235,6 +243,8 @@ class PredictiveControl(Controller):
         of the `reference`, or of rest at x0, and NAME_step is given what is wanted at the nodes."""
         from dalembert.optimal.c_export import c_files
 
+        if self.problem.counts[0] and not self.soft:
+            raise InputError("the barrier that holds limits of states is not written as C: say soft=True, penalties are")
         start = array("x0", x0, (len(self.problem.flow.states),), meaning="the state it begins in")
         memory, t, nq = Memory(self, 1), number("t0", t0, "s"), self.problem.flow.nq
         rest = start[:nq] if self.follows is not None and reference is None else reference
@@ -245,7 +255,7 @@ class PredictiveControl(Controller):
             raise InputError("no motion from x0 has a finite cost: there is nothing to begin with; choose another x0")
         about = f"{self.problem.flow.name}; {self.equation}"
         plan = {"x": engine.xs[0], "u": engine.us[0], "p": engine.ps[0]}
-        return c_files(self.problem, self.iterations, plan, name, about)
+        return c_files(self.problem, self.iterations or 1, plan, name, about)
 
     @cached_property
     def _memory(self) -> Memory:
