@@ -244,7 +244,7 @@ class PredictiveControl(Controller):
         from dalembert.optimal.c_export import c_files
 
         if self.problem.counts[0] and not self.soft:
-            raise InputError("the barrier that holds limits of states is not written as C: say soft=True, penalties are")
+            raise InputError("the barrier that holds limits of states is not written as C: say soft=True, penalties")
         start = array("x0", x0, (len(self.problem.flow.states),), meaning="the state it begins in")
         memory, t, nq = Memory(self, 1), number("t0", t0, "s"), self.problem.flow.nq
         rest = start[:nq] if self.follows is not None and reference is None else reference

@@ -16,7 +16,18 @@ from dalembert.flow import Array, Scalar, Scalars
 from dalembert.law import Law
 from dalembert.optimal.barrier import Barrier
 from dalembert.optimal.problem import OptimalControl
-from dalembert.optimal.solver import CONVERGED, DIVERGED, STALLED, STOPPED, TOO_LONG, VIOLATED, Engine, Progress, chunk, run
+from dalembert.optimal.solver import (
+    CONVERGED,
+    DIVERGED,
+    STALLED,
+    STOPPED,
+    TOO_LONG,
+    VIOLATED,
+    Engine,
+    Progress,
+    chunk,
+    run,
+)
 
 PENALTY, HARDER, HARDEST = 10.0, 10.0, 1e8  # μ at first, its factor, and its largest
 ROUNDS = 30  # of multipliers
