@@ -98,7 +98,7 @@ def exp6(twist: ArrayLike) -> Array:
 
 def log6(T: ArrayLike) -> Array:
     """The twist (v, ω) (..., 6) with exp6(log6(T)) = T, |ω| ≤ π."""
-    T = _pose("T", T)
+    T = read_pose("T", T)
     R = [[np.asarray(T[..., i, j]) for j in range(3)] for i in range(3)]
     w = rotation.log3(R)
     a, b, _ = rotation.even_series(sum(x * x for x in w))
@@ -113,7 +113,8 @@ def log6(T: ArrayLike) -> Array:
     return np.stack(np.broadcast_arrays(*v, *w), axis=-1)
 
 
-def _pose(name: str, value: ArrayLike) -> Array:
+def read_pose(name: str, value: ArrayLike) -> Array:
+    """(..., 4, 4), checked."""
     T = array(name, value, (..., 4, 4))
     rows = np.allclose(T[..., 3, :], [0, 0, 0, 1], atol=1e-9)
     if not rows or not _is_rotation(T[..., :3, :3]):
@@ -123,7 +124,7 @@ def _pose(name: str, value: ArrayLike) -> Array:
 
 def adjoint(T: ArrayLike) -> Array:
     """Ad_T (..., 6, 6) with V_a = Ad_T V_b for T = T_ab and twists (v, ω): [[R, S(p) R], [0, R]]."""
-    T = _pose("T", T)
+    T = read_pose("T", T)
     R, p = T[..., :3, :3], T[..., :3, 3]
     A = np.zeros((*T.shape[:-2], 6, 6))
     A[..., :3, :3] = A[..., 3:, 3:] = R
@@ -133,7 +134,7 @@ def adjoint(T: ArrayLike) -> Array:
 
 def inverse(T: ArrayLike) -> Array:
     """T_ba of T_ab."""
-    T = _pose("T", T)
+    T = read_pose("T", T)
     R = np.swapaxes(T[..., :3, :3], -1, -2)
     return _homogeneous(R, -np.einsum("...ij,...j->...i", R, T[..., :3, 3]))
 
@@ -153,7 +154,7 @@ def log3(R: ArrayLike) -> Array:
 def euler_angles(R: ArrayLike, angles: str = "rpy") -> Array:
     """The angles (..., 3) [rad] of a rotation (..., 3, 3), or of a pose's (..., 4, 4): roll, pitch and yaw, or those of
     a sequence such as "zyz". Where the sequence is singular, the angle of one factor is chosen zero."""
-    M = _pose("R", R)[..., :3, :3] if np.shape(R)[-2:] == (4, 4) else _rotation(R)
+    M = read_pose("R", R)[..., :3, :3] if np.shape(R)[-2:] == (4, 4) else _rotation(R)
     of = rotation.to_rpy if angles == "rpy" else partial(rotation.to_euler, angles=angles)
     return np.array([of(m) for m in M.reshape(-1, 3, 3).tolist()]).reshape(M.shape[:-1])
 

@@ -9,6 +9,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from tests.optimal.test_on_manifolds import flight
 from tests.optimal.test_problem import linear_flow
 from tests.test_own_system import CartPole
 
@@ -76,7 +77,8 @@ def compare(control: PredictiveControl, x0, folder, samples: int = 120, push: fl
         status, own = (0, made.first()) if k == 0 else made.step(t, x, given)
         assert status == 0
         np.testing.assert_array_equal(own, u, err_msg=f"sample {k}")
-        x = p.stepper(x, u, p.parameters_at(t)[0]) + push * rng.normal(size=p.n)
+        x = p.mover(x, u, p.parameters_at(t)[0])
+        x[p.flow.nq * p.curved :] += push * rng.normal(size=p.n)[p.flow.nv * p.curved :]
     return made
 
 
@@ -92,7 +94,30 @@ def test_an_arm_with_limits_of_its_inputs_is_the_same_to_the_bit(tmp_path):
 @pytest.mark.parametrize("exact", [False, True])
 def test_limits_of_states_and_second_derivatives(tmp_path, exact):
     problem = OptimalControl(ARM, 0.3, 0.02, limits={"u": 60.0, "q": (-1.0, 0.4)}, exact=exact, **COSTS)
-    compare(PredictiveControl(problem, iterations=2), [0.0, 0.0, 0.0, 0.0], tmp_path)
+    compare(PredictiveControl(problem, iterations=2, soft=True), [0.0, 0.0, 0.0, 0.0], tmp_path)
+
+
+@needs_compiler
+def test_second_derivatives_that_are_indefinite(tmp_path):
+    """A pendulum that swings up by its first joint alone: Q_uu is negative on the way, and the step is made again."""
+    up = [np.pi / 2, 0.0]
+    costs = {"running": [effort(1e-3), posture(up, 1.0)], "terminal": state([*up, 0.0, 0.0], 10.0)}
+    problem = OptimalControl(ARM, 0.6, 0.02, inputs=["joint1_torque"], limits={"u": 25.0}, exact=True, **costs)
+    control = PredictiveControl(problem)
+    compare(control, [-1.5, 0.0, 0.0, 0.0], tmp_path)
+    assert control._memory.engine.info[0, 3] == 1.0  # positive definite when the step was taken
+
+
+@needs_compiler
+def test_positions_on_a_manifold(tmp_path):
+    problem, x0 = flight()
+    control = PredictiveControl(problem)
+    made = compare(control, x0, tmp_path, samples=60, push=1e-3)
+    assert "13 states, 4 inputs" in made.header
+    made.library.mpc_rest(_at(made.state), ctypes.c_double(0.0), _at(x0))
+    late = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1)
+    made.state[-2:-1].view(np.int64)[0] = ctypes.cast(late, ctypes.c_void_p).value
+    assert made.step(0.04, x0)[0] == 1
 
 
 @needs_compiler
@@ -178,6 +203,8 @@ def test_what_cannot_be_exported_is_told():
         control.c_files(np.zeros(3))
     with pytest.raises(InputError, match="x0"):
         control.c_files([np.nan, 0.0, 0.0, 0.0])
+    with pytest.raises(InputError, match="not written as C: say soft=True"):
+        PredictiveControl(OptimalControl(ARM, 0.3, 0.02, limits={"v": 1.0}, **COSTS)).c_files(np.zeros(4))
     with pytest.raises(InputError, match="follows nothing, unless"):
         control.c_files(np.zeros(4), reference=[0.5, 0.5])
     with pytest.raises(ValueError, match="no C for the IR"):

@@ -9,6 +9,8 @@ import dalembert as dl
 from dalembert.describe.description import Description, Inertial, Joint, Link, Origin
 from dalembert.optimal import OptimalControl, effort, posture, speed, state
 
+TURNED = [0.8, 0.4, 0.3, 0.0, 0.0, np.sin(0.7), np.cos(0.7)]
+
 
 def body(kind, com=(0.0, 0.0, 0.0), gravity=(0, 0, -9.81)):
     inertial = Inertial(1.0, (0.02, 0, 0, 0.03, 0, 0.04), Origin(com))
@@ -48,18 +50,32 @@ def pendulum(method="semi-implicit-euler", **words):
 
 def quadrotor(method="semi-implicit-euler", **words):
     """Thrust along its own axis, and three torques."""
-    turned = [0.8, 0.4, 0.3, 0.0, 0.0, np.sin(0.7), np.cos(0.7)]
     problem = OptimalControl(
         body("floating"),
         1.2,
         0.04,
         running=[effort([0.01, 1, 1, 1]), speed(0.01)],
-        terminal=state([*turned, *[0.0] * 6], [100.0] * 6 + [10.0] * 6),
+        terminal=state([*TURNED, *[0.0] * 6], [100.0] * 6 + [10.0] * 6),
         inputs=["root_fz", "root_nx", "root_ny", "root_nz"],
         method=method,
         **words,
     )
     return problem, [0.0] * 6 + [1.0] + [0.0] * 6, [9.81, 0.0, 0.0, 0.0]
+
+
+def flight(**words):
+    """The same to a goal that is a parameter, over a horizon that predictive control can look ahead."""
+    given = {"limits": {"root_fz": (0.0, 20.0)}, "parameters": {"goal": TURNED}} | words
+    problem = OptimalControl(
+        body("floating"),
+        0.6,
+        0.04,
+        running=[effort([0.01, 1, 1, 1]), speed(0.01), posture("goal", 1.0)],
+        terminal=[posture("goal", 100.0), speed(10.0)],
+        inputs=["root_fz", "root_nx", "root_ny", "root_nz"],
+        **given,
+    )
+    return problem, np.array([0.0] * 6 + [1.0] + [0.0] * 6)
 
 
 def cart(**words):
@@ -169,5 +185,47 @@ def test_what_positions_on_manifolds_need_is_said():
 
     with pytest.raises(dl.InputError, match=r"no difference\(q0, q1\) of them: give it one"):
         OptimalControl(replace(flow, difference=None), 1.0, 0.1, running=effort())
-    with pytest.raises(dl.InputError, match="predictive control takes systems whose positions are a vector"):
-        dl.PredictiveControl(problem)
+    moving, x0 = flight(parameters={"goal": np.tile([*TURNED], (16, 1))}, moving=["goal"])
+    with pytest.raises(dl.InputError, match=r"lie on a manifold, and the rates .*: give targets\(t\)"):
+        dl.PredictiveControl(moving, follows="goal")
+    with pytest.raises(dl.InputError, match=r"x0 has shape \(1, 12\); it must be \(any, 13\)"):
+        dl.PredictiveControl(moving).rollouts([x0[:12]], 0.4)
+
+
+def test_a_quadrotor_flies_by_predictive_control():
+    """In a simulation, in a batch of them, and by the controller's own steps: to the goal, each as if alone."""
+    problem, x0 = flight()
+    control, robot, words = dl.PredictiveControl(problem), problem.system, {"sensors": dl.Sensors(sample_time=0.04)}
+    run = dl.simulate(robot, control, x0=x0, duration=2.0, dt=0.01, **words)
+    assert np.abs(robot.difference(run.q[-1], TURNED)).max() < 0.01
+    np.testing.assert_allclose(np.linalg.norm(run.q[:, 3:], axis=1), 1.0, atol=1e-12)
+    starts = np.tile(x0, (3, 1))
+    starts[:, 1] = [0.0, 0.2, -0.1]
+    batch = dl.simulation.rollouts(robot, control, x0=starts, duration=0.4, dt=0.01, **words)
+    own = control.rollouts(starts, 2.0)
+    assert own.x.shape == (3, 51, 13) and np.abs(robot.difference(own.x[:, -1, :7], TURNED)).max() < 0.01
+    for k in range(3):
+        alone = dl.simulate(robot, control, x0=starts[k], duration=0.4, dt=0.01, **words)
+        np.testing.assert_array_equal(alone.q[-1], batch.q[k])
+        assert np.array_equal(control.rollouts(starts[k : k + 1], 2.0).u[0], own.u[k])
+    assert own.u[..., 0].min() >= 0.0 and own.u[..., 0].max() <= 20.0
+
+
+def test_limits_hold_in_predictive_control_on_a_manifold():
+    problem, x0 = flight(limits={"v": 0.9, "root_fz": (0.0, 14.0)})
+    runs = dl.PredictiveControl(problem, iterations=10).rollouts([x0], 1.2)
+    assert 0.85 < np.abs(runs.x[..., 7:]).max() < 0.9 + 1e-5 and runs.u[..., 0].max() <= 14.0
+    assert np.abs(problem.system.difference(runs.x[0, -1, :7], TURNED)).max() < 0.3
+
+
+def test_moving_targets_and_a_budget_on_a_manifold():
+    problem, x0 = flight()
+    still, words = dl.PredictiveControl(problem), {"x0": x0, "duration": 0.4, "dt": 0.01}
+    words["sensors"] = dl.Sensors(sample_time=0.04)
+    told = dl.PredictiveControl(problem, targets=lambda t: {"goal": TURNED})
+    run, same = (dl.simulate(problem.system, control, **words) for control in (still, told))
+    np.testing.assert_array_equal(run.q, same.q)
+    late = dl.PredictiveControl(problem, budget=1e-9)
+    fed = dl.simulate(problem.system, late, **words)
+    off = [np.linalg.norm(problem.system.difference(q, TURNED)) for q in fed.q[[0, -1]]]
+    assert late.late == 9 and off[1] < 0.7 * off[0]  # the first plan, by its feedback alone

@@ -198,7 +198,7 @@ def test_multipliers_of_limits_are_gone_when_their_time_is():
     """A limit that is touched on the way leaves nothing behind: in the end the plan is that without it."""
     words = {"running": [effort(1e-4), posture([0.4, 0.2], 100.0), speed(1.0)]}
     limited = OptimalControl(ARM, 0.2, 0.02, limits={"v": 1.0}, **words)
-    control, x = PredictiveControl(limited), np.zeros(4)
+    control, x = PredictiveControl(limited, soft=True), np.zeros(4)
     for k in range(60):
         x = limited.stepper(x, control(0.02 * k, x), limited.parameters_at()[0])
         assert np.abs(x[2:]).max() < 1.05
@@ -304,3 +304,33 @@ def test_a_run_says_which_samples_were_short_of_time():
     assert "the budget leaves every sample its iterations" in str(control.conditions())
     run = dl.simulate(ARM, PredictiveControl(PROBLEM), q0=[0.0, 0.0], duration=0.1, dt=0.02)
     assert run.message == "finished at t = 0.1 s"
+
+
+@pytest.mark.parametrize(
+    ("limits", "start", "broken"),
+    [
+        ({"u": 60.0, "v": 0.8}, 0.0, lambda x: np.abs(x[..., 2:]).max() - 0.8),
+        ({"u": 60.0, "q": (-1.0, 0.4)}, 0.0, lambda x: x[..., :2].max() - 0.4),
+    ],
+)
+def test_limits_of_states_are_held_at_every_sample(limits, start, broken):
+    """By the barrier, from the plan of the sample before; penalties break a limit of speed by far."""
+    problem = OptimalControl(
+        ARM,
+        0.3,
+        0.02,
+        running=[effort(1e-3), posture([0.5, 0.5], 50.0), speed(1.0)],
+        terminal=[posture([0.5, 0.5], 50.0), speed(5.0)],
+        limits=limits,
+    )
+    control, x0 = PredictiveControl(problem), np.full((2, 4), start)
+    runs = control.rollouts(x0, 1.0)
+    assert -1e-2 < broken(runs.x) < 1e-6 and np.abs(runs.u).max() <= 60.0
+    assert np.array_equal(runs.x[0], control.rollouts(x0[:1], 1.0).x[0])
+
+
+def test_a_duration_is_whole_samples_and_a_batch_has_no_clock():
+    with pytest.raises(dl.InputError, match="the duration of 0.03 s is no whole number of steps of 0.02 s"):
+        PredictiveControl(PROBLEM).rollouts(np.zeros((1, 4)), 0.03)
+    with pytest.raises(dl.InputError, match="budget is of a clock"):
+        PredictiveControl(PROBLEM, budget=1e-3).rollouts(np.zeros((1, 4)), 0.04)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from tests.test_own_system import CartPole
 
 import dalembert as dl
 from dalembert.optimal import OptimalControl, effort, posture, speed, state, tip
+from dalembert.scalar import where
 
 ARM = dl.load("planar-2r")
 
@@ -303,3 +306,41 @@ def test_an_optimum_drives_its_inputs_by_name(inputs):
     )
     np.testing.assert_array_equal(many.last[0, :4], run.x[-1])
     assert 0.0 < np.abs(many.last[1, :4] - run.x[-1]).max() < 0.02
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ({"running": lambda q: None}, "running gives NoneType; it must give a number"),
+        ({"running": lambda q: 1j}, "running gives complex"),
+        ({"running": lambda q: [Decimal(1)]}, "running gives Decimal"),
+        ({"running": lambda q: q.sum()}, "running cannot be traced: .*has no attribute 'sum'"),
+        ({"running": lambda q: q[0] > 0.0}, r"a comparison is used as a number: where\(a < b, 1.0, 0.0\) is one"),
+        ({"running": lambda q: where(q[0], 1.0, 0.0)}, "chooses by a comparison"),
+        ({"running": lambda **given: given["q"][0]}, "whose arguments have names: q, v, u, …, not"),
+        ({"inequalities": lambda q: None}, "inequalities gives NoneType"),
+        ({"limits": [1.0, 2.0]}, "limits is a dictionary of names and values"),
+        ({"parameters": {3: 1.0}}, "parameters is a dictionary of names and values"),
+        ({"inputs": 3}, r"inputs is a list of names: inputs=\[3\]"),
+        ({"terminal": lambda: tip(dl.load("planar-2r"), 2.0 * np.eye(4))}, "a target is not a pose"),
+        ({"terminal": lambda: tip("panda", np.eye(4))}, r"tip takes a Robot"),
+        ({"terminal": lambda: tip(dl.load("panda"), np.eye(4))}, "tip is of 'panda', 7 positions; the system has 2"),
+    ],
+)
+def test_what_is_no_cost_or_no_list_is_told(words, sentence):
+    given = {"running": effort()} | words
+    with pytest.raises(dl.InputError, match=sentence):
+        if "terminal" in given:
+            given["terminal"] = given["terminal"]()
+        OptimalControl(dl.load("planar-2r"), 0.1, 0.05, **given).solve(np.zeros(4))
+
+
+def test_steps_that_are_too_long_are_told_in_batches_too():
+    problem = OptimalControl(
+        dl.load("planar-2r"), 40.0, 4.0, running=effort(1e-2), terminal=state([0.3, 0.2, 0.0, 0.0], 10.0)
+    )
+    alone, many = problem.solve(np.zeros(4)), problem.solve(np.zeros((2, 4)))
+    assert "dt is too long" in alone.reason and not alone.converged
+    assert list(many.reason) == [alone.reason] * 2 and not many.converged.any()
+    with pytest.raises(dl.InputError, match="progress is a function"):
+        problem.solve(np.zeros(4), progress=3)

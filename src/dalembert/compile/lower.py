@@ -13,6 +13,9 @@ from typing import Any, TypeVar
 
 from dalembert.caching import cached_property
 from dalembert.compile.graph import Graph
+from dalembert.errors import InputError
+
+TRUTHS = ("less", "less_equal")  # operations that give a truth value
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ def lower(graph: Graph, outputs: Sequence[Sequence[Any]]) -> Program:
     """The program that computes these scalars (nodes or numbers)."""
     wanted = [[graph.index(x) for x in group] for group in outputs]
     needed = _needed(graph, [i for group in wanted for i in group])
+    _check_truths(graph, needed, [i for group in wanted for i in group])
     fused = _fusions(graph, needed, {i for group in wanted for i in group})
     kept = needed - {product for product, _ in fused.values()}
     place: dict[int, int] = {}
@@ -101,6 +105,19 @@ def _needed(graph: Graph, roots: list[int]) -> set[int]:
             needed.add(i)
             stack.extend(graph.operands[i])
     return needed
+
+
+def _check_truths(graph: Graph, needed: set[int], roots: Sequence[int]) -> None:
+    """Refuse comparisons that are used as numbers, and numbers as comparisons."""
+    truths = {i for i in needed if graph.operation[i] in TRUTHS}
+    choices = [i for i in needed if graph.operation[i] == "where"]
+    if not truths and not choices:
+        return
+    as_numbers = {k for i in needed for k in graph.operands[i][graph.operation[i] == "where" :]}
+    if not truths.isdisjoint(as_numbers.union(roots)):
+        raise InputError("a comparison is used as a number: where(a < b, 1.0, 0.0) is one")
+    if any(graph.operands[i][0] not in truths for i in choices):
+        raise InputError("where(condition, a, b) chooses by a comparison, such as x > 0.0, not by a number")
 
 
 def _fusions(graph: Graph, needed: set[int], roots: set[int]) -> dict[int, tuple[int, int]]:

@@ -123,12 +123,14 @@ class Barrier:
 
     def solve(
         self, x: Array, u: Array, P: Array, state: Progress, iterations: int, tolerance: float, accuracy: float,
-        tell: Callable[[], None] | None,
+        tell: Callable[[], None] | None, ends: Array | None = None,
     ) -> None:  # fmt: skip
-        """To the end; the motion is in the engine then, the multipliers in `multipliers`."""
+        """To the end; the motion is in the engine then, the multipliers in `multipliers`. ends: a guess of those of the
+        end."""
         try:
             with np.errstate(all="ignore"):
                 self._load(x, u, P)
+                self.y = self.y if ends is None else ends.copy()
                 while not state.reason:
                     if state.iterations >= iterations:
                         state.reason = LIMIT

@@ -15,15 +15,18 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import InputError
 from dalembert.flow import Array
+from dalembert.optimal.barrier import Barrier
 from dalembert.optimal.problem import OptimalControl
 from dalembert.optimal.result import balance, solve
-from dalembert.optimal.solver import ALPHA, Engine, Progress, run
+from dalembert.optimal.solver import ALPHA, STOPPED, Engine, Progress, run
 
 if TYPE_CHECKING:
     from dalembert.optimal.predictive import PredictiveControl
 
 WORSE = 2.0  # times the cost of the plan: a whole step that costs more is compared with shorter ones
 EARLY = 1e-6  # of a node or a sample, by which it may be early
+REGULAR, STIFFER, STIFFEST = 1e-6, 100.0, 1e12  # what is added to Q_uu at first, its factor, and the most
+INSIDE, NEAR = 20, (1e-4, 1e-5)  # iterations of the barrier a sample, if not said; its tolerance and accuracy
 FRESH = 100  # iterations, at most, before the first sample
 
 
@@ -38,12 +41,15 @@ class Memory:
         self.samples = self.late = self.over = self.lost = 0
         self.wanted: Array | None = None  # the motion that is followed, as it is at this sample
         self.chosen: Array | None = None  # parameters that the law was given last
-        self.seen = np.zeros((size, owner.problem.n))
+        self.seen = np.zeros((size, len(owner.problem.flow.states)))
         self.engine: Engine | None = None
+        self.ends = np.zeros((size, owner.problem.counts[1]))  # multipliers of the end
         self.multipliers: Array | None = None
+        self.barrier = None if owner.soft or not owner.problem.counts[0] else Barrier(owner.problem)
+        self.iterations = owner.iterations or (1 if self.barrier is None else INSIDE)
 
     def ask(self, t: float, x: Array, r: Array | None = None, p: Array | None = None) -> Array:
-        """u (count, m) for the states x (count, n), what is wanted r (count, 3 nq) and parameters p (count, ·)."""
+        """u (count, m) for the states x (count, ·), what is wanted r (count, 3 nq) and parameters p (count, ·)."""
         begun = perf_counter()
         if not np.isfinite(x).all():  # a run that diverged must not cost the others time
             x = np.where(np.isfinite(x).all(1, keepdims=True), x, self.seen)
@@ -70,13 +76,18 @@ class Memory:
 
     def _plan(self, engine: Engine, t: float, x: Array, begun: float, other: bool) -> Array:
         self._move_on(engine, t, other)
-        for k in range(self.owner.iterations):
+        lost = self.lost
+        for k in range(self.iterations if self.barrier is None else 1):
             if self.owner.budget is not None and perf_counter() - begun > self.owner.budget:
                 self.late += 1
                 if k == 0:
                     return self._feedback(engine, x)
                 break
-            self._iterate(engine, x)
+            if self.barrier is None:
+                self._iterate(engine, x)
+            else:
+                self._inside(self.barrier, engine, x)
+        self.lost = min(self.lost, lost + 1)
         return engine.us[:, 0].copy()
 
     def of_plant(self, moved: OptimalControl) -> Array:
@@ -126,15 +137,16 @@ class Memory:
         p = self.problem
         if p.multipliers:
             found = solve(p, x, t0=t, iterations=FRESH, parameters=self._given(t))
-            engine.xs[:], engine.us[:] = found.x, found.u
-            self.multipliers = np.concatenate((found.multipliers, np.full((*found.multipliers.shape[:2], 1), 1e3)), -1)
-            engine.ps[:] = self._parameters(t)
+            if self.barrier is None:
+                more = np.full((*found.multipliers.shape[:2], 1), 1e3)
+                self.multipliers = np.concatenate((found.multipliers, more), -1)
+            self.ends = found.multipliers[:, -1, p.counts[0] :]
+            engine.us[:], engine.ps[:] = found.u, self._parameters(t)
+            engine.xs[:] = p.begin(found.x, engine.ps)
         else:
-            engine.ps[:] = self._parameters(t)
-            engine.us[:] = balance(p, x)[:, None]
-            engine.xs[:, 0] = x
-            for k in range(p.N):
-                engine.xs[:, k + 1] = p.stepper(engine.xs[:, k], engine.us[:, k], engine.ps[:, k])
+            engine.us[:], engine.ps[:] = balance(p, x)[:, None], self._parameters(t)
+            X = np.repeat(x[:, None], p.N + 1, 1)
+            self._continue(engine, X, 0)
             run(engine, [Progress() for _ in range(self.size)], FRESH, 1e-4)
         engine.settings[:, 0], engine.held[:] = 0.0, 0.0
         if self.owner.budget is not None:
@@ -149,20 +161,30 @@ class Memory:
         nodes = int((t - self.time) / p.dt + EARLY)
         passed = min(nodes, p.N)
         if passed:
-            xs, us, left = engine.xs, engine.us, p.N - passed
-            xs[:, : left + 1] = xs[:, passed:].copy()
+            X, us, left = p.states(engine.xs, engine.ps), engine.us, p.N - passed
+            X[:, : left + 1] = X[:, passed:].copy()
             us[:, :left] = us[:, passed:].copy()
+            us[:, left:] = us[:, [left - 1]]
             if self.owner.budget is not None:
                 engine.plan[:, :left] = engine.plan[:, passed:].copy()
-            for k in range(left, p.N):
-                us[:, k] = us[:, k - 1]
-                xs[:, k + 1] = p.stepper(xs[:, k], us[:, k], engine.ps[:, k])
+            self._continue(engine, X, left)
             self.time += nodes * p.dt
+            costates = engine.ps[..., p.costates]
+            costates[:, :left], costates[:, left:] = costates[:, passed:].copy()[:, :left], 0.0
             self._multipliers_on(engine, passed)
         if self.owner.targets is not None or self.owner.follows is not None or other:
-            engine.ps[:] = self._parameters(t)
+            new, own = self._parameters(t), slice(p.charts[0].start, p.costates.stop)
+            new[..., own] = engine.ps[..., own]
+            engine.ps[:] = new
         else:
             engine.ps[..., 0] += t - engine.ps[0, 0, 0]
+
+    def _continue(self, engine: Engine, X: Array, k: int) -> None:
+        """Whole states X (count, N + 1, ·) are those of the plan, from node k on where the inputs lead."""
+        p = self.problem
+        for j in range(k, p.N):
+            X[:, j + 1] = p.mover(X[:, j], engine.us[:, j], engine.ps[:, j])
+        engine.xs[:] = p.begin(X, engine.ps)
 
     def _multipliers_on(self, engine: Engine, passed: int) -> None:
         """Multipliers of inequalities belong to times: those that are past are gone, and what is new has none."""
@@ -177,11 +199,11 @@ class Memory:
     def _iterate(self, engine: Engine, x: Array) -> None:
         """One iteration about the plan, the forward pass from where the system is."""
         size = self.size
-        engine.backward(size)
+        self._backward(engine)
         before = engine.info[:size, 4].tolist()
-        engine.xs[:, 0] = x
+        engine.xs[:, 0] = self._beside(engine, x)
         if size == 1:
-            self._best(engine, 0, before[0])
+            self._best(engine, 0, before[0], x[0])
             return
         costs = engine.forward(list(range(size)))
         good = [_fine(cost, old) for cost, old in zip(costs, before, strict=True)]
@@ -190,9 +212,59 @@ class Memory:
             engine.take(rows, engine.full, rows)
         for k in range(size):
             if not good[k]:
-                self._best(engine, k, before[k])
+                self._best(engine, k, before[k], x[k])
 
-    def _best(self, engine: Engine, k: int, before: float) -> None:
+    def _inside(self, barrier: Barrier, engine: Engine, x: Array) -> None:
+        """Limits of states by the barrier, from the plan, one run after the other."""
+        p = self.problem
+        engine.xs[:, 0] = self._beside(engine, x)
+        if p.lean:  # q⁺ = q + h v⁺ holds at every guess
+            engine.xs[:, 1:, p.flow.nq :] = np.diff(engine.xs[..., : p.flow.nq], axis=1) / p.dt
+        for k in range(self.size):
+            state, own = Progress(), barrier.engine
+            barrier.solve(engine.xs[k], engine.us[k], engine.ps[k], state, self.iterations, *NEAR, None, self.ends[k])
+            if state.reason == STOPPED:
+                raise KeyboardInterrupt
+            if not (np.isfinite(own.xs).all() and np.isfinite(own.us).all()):
+                self._hold(engine, k, x[k])
+                continue
+            engine.xs[k], engine.us[k], engine.plan[k] = own.xs[0], np.clip(own.us[0], *p.bounds), own.plan[0]
+            engine.ps[k, :, p.charts[0].start : p.charts[1].stop] = own.ps[0, :, p.charts[0].start : p.charts[1].stop]
+            self.ends[k] = barrier.y
+
+    def _hold(self, engine: Engine, k: int, x: Array) -> None:
+        """The plan of a run is what holds the system at x."""
+        p, X = self.problem, np.repeat(x[None], self.problem.N + 1, 0)
+        self.lost += 1
+        engine.us[k] = balance(p, x)
+        if p.lean:
+            X[1:, p.flow.nq :] = 0.0
+        engine.xs[k] = p.begin(X, engine.ps[k])
+
+    def _backward(self, engine: Engine) -> None:
+        """The backward pass, again where a Q_uu is not positive definite: without second derivatives of the dynamics,
+        and with more regularization each time, which is taken back from sample to sample."""
+        mu = engine.settings[:, 0]
+        if mu.any():
+            mu[:] = np.where(mu > REGULAR, mu / STIFFER, 0.0)
+        engine.backward(self.size)
+        while (engine.info[:, 3] != 1.0).any():
+            bad = (engine.info[:, 3] != 1.0) & np.isfinite(engine.info[:, 2] + engine.info[:, 4]) & (mu < STIFFEST)
+            if not bad.any():
+                return
+            mu[bad] = np.maximum(STIFFER * mu[bad], REGULAR)
+            engine.ps[bad, :, self.problem.costates] = 0.0
+            engine.backward(self.size)
+
+    def _beside(self, engine: Engine, x: Array) -> Array:
+        """(count, n): states as the first nodes see them."""
+        p = self.problem
+        if not p.curved:
+            return x
+        d = p.apart(p.states(engine.xs[:, 0], engine.ps[:, 0]), x)[:, : p.flow.nv]
+        return np.concatenate((d, x[:, p.flow.nq :]), -1)
+
+    def _best(self, engine: Engine, k: int, before: float, x: Array) -> None:
         """The whole step where it is fine, else the cheapest length; where none is finite, what holds the system."""
         for costs in engine.forward_all(k):
             if _fine(costs[0], before):
@@ -201,11 +273,7 @@ class Memory:
         else:
             finite = [j for j in range(len(ALPHA)) if isfinite(costs[j])]
             if not finite:
-                self.lost += 1
-                engine.us[k] = balance(self.problem, engine.xs[k, 0])
-                engine.xs[k, 1:] = engine.xs[k, 0]
-                if self.problem.lean:
-                    engine.xs[k, 1:, self.problem.flow.nq :] = 0.0
+                self._hold(engine, k, x)
                 return
             lane = min(finite, key=lambda j: costs[j])
         engine.take([k], engine.lanes, [lane])
@@ -213,7 +281,8 @@ class Memory:
     def _feedback(self, engine: Engine, x: Array) -> Array:
         p = self.problem
         K = engine.plan[:, 0, : p.m * p.layout.X].reshape(self.size, p.m, p.layout.X)[..., : p.n]
-        u = engine.us[:, 0] + (K @ (x - engine.xs[:, 0])[..., None])[..., 0]
+        off = p.apart(p.states(engine.xs[:, 0], engine.ps[:, 0]), x)
+        u = engine.us[:, 0] + (K @ off[..., None])[..., 0]
         return np.asarray(np.clip(u, *p.bounds))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.algorithms import composite, linear, newton_euler
-from dalembert.arguments import array, count, need, number
+from dalembert.arguments import array, count, need, number, switch
 from dalembert.caching import cached_property
 from dalembert.control.conditions import HOLDS, UNKNOWN, Condition, Conditions, assumed, exact_model
 from dalembert.control.controller import Controller, Wanted, check_robot, follows, read_wanted
@@ -25,7 +25,7 @@ from dalembert.errors import InputError, choose
 from dalembert.flow import Array, Scalar, Scalars
 from dalembert.law import Law, Tell
 from dalembert.optimal.memory import Memory
-from dalembert.optimal.problem import OptimalControl
+from dalembert.optimal.problem import OptimalControl, count_steps
 from dalembert.optimal.solver import chunk
 from dalembert.robot import Robot
 from dalembert.scalar import absolute, sqrt, where
@@ -33,6 +33,7 @@ from dalembert.scalar import absolute, sqrt, where
 Targets = Callable[[Array], Mapping[str, ArrayLike]]
 WANTED = "wanted"  # the parameter of `track`
 NODES, NODE = 10, 0.01  # of `track`: how many, and how long [s]
+CLOCK = "budget is of a clock, and what a batch computes must not depend on it: leave it out, and give iterations="
 SLACK = 0.5**0.5  # the least damping of a regulator that is optimal
 
 
@@ -53,16 +54,19 @@ class PredictiveControl(Controller):
     moving parameter, (N + 1, nq), (N + 1, 2 nq) or (N + 1, 3 nq), that is what the reference of a run wants at the
     nodes, (x, ẋ, ẍ) as far as it goes, from that of the sample with ẍ held.
     budget [s]: no further iteration is begun after so much time; `late` counts the samples that it cut short, and
-    without any iteration the plan's feedback acts, u_0 + K_0 (x − x_0). Limits other than those of inputs are held as
-    penalties, with the multipliers of the first solution, which move on with the plan until they are past. Other
-    parameters of the problem are parameters of the law, "goal[0]", …, which runs of a batch may have of their own."""
+    without any iteration the plan's feedback acts, u_0 + K_0 (x − x_0). Limits of states and inequalities are held by
+    the barrier, one run after the other, within `iterations` of it (20 if not given; of the plain step 1). soft: as
+    penalties instead, with the multipliers of the first solution, which move on with the plan until they are past: in
+    lanes, and as C. Other parameters of the problem are parameters of the law, "goal[0]", …, which runs of a batch may
+    have of their own."""
 
     problem: OptimalControl
-    iterations: int = 1
+    iterations: int | None = None
     rate: float | None = None
     targets: Targets | None = None
     budget: float | None = None
     follows: str | None = None
+    soft: bool = False
 
     equation: ClassVar[str] = "u = argmin Σ ℓ(x_k, u_k) dt + ℓ_N(x_N) at k = 0, from x_0 = x"
     source: ClassVar[str] = "Diehl, Bock & Schlöder 2005; Mayne, Rawlings, Rao & Scokaert 2000 for stability"
@@ -70,12 +74,9 @@ class PredictiveControl(Controller):
 
     def check_system(self) -> None:
         need(self.problem, OptimalControl, "PredictiveControl", "the problem it solves at each sample")
-        if self.problem.curved:
-            raise InputError(
-                "predictive control takes systems whose positions are a vector, and those of "
-                f"{self.problem.flow.name!r} are none: solve the problem, whose result is a controller along its motion"
-            )
-        count("iterations", self.iterations, 1)
+        if self.iterations is not None:
+            count("iterations", self.iterations, 1)
+        switch("soft", self.soft)
         for name in ("rate", "budget"):
             if getattr(self, name) is not None:
                 number(name, getattr(self, name), above=0.0)
@@ -83,6 +84,11 @@ class PredictiveControl(Controller):
             raise InputError("targets is a function of the times of the nodes that gives parameters by name")
         if self.follows is not None:
             p, nq = self.problem, self.problem.flow.nq
+            if p.curved:
+                raise InputError(
+                    f"the positions of {p.flow.name!r} lie on a manifold, and the rates of what is wanted are none of "
+                    "theirs: give targets(t), the moving parameters at the nodes"
+                )
             if self.follows not in p.moving:
                 raise InputError(
                     f"follows names a parameter of the problem that is moving, and {self.follows!r} is none; moving "
@@ -117,7 +123,10 @@ class PredictiveControl(Controller):
         p = self.problem
         ends = bool(p.terms["terminal"] or p.terms["end"])
         kept = [
-            assumed("limits of states and inequalities can be kept from every state that is met", "they are penalties")
+            assumed(
+                "limits of states and inequalities can be kept from every state that is met",
+                "they are penalties" if self.soft else "where they cannot, the least of what breaks them is planned",
+            )
         ]
         timely = [assumed("the budget leaves every sample its iterations", "`late` counts those that it cut short")]
         return self.claim(
@@ -187,10 +196,7 @@ class PredictiveControl(Controller):
     def memory(self, count: int) -> Tell:
         """So many runs begun at once, each as if alone, one problem per lane."""
         if self.budget is not None:
-            raise InputError(
-                "budget is of a clock, and what a batch computes must not depend on it: leave it out, and give "
-                "iterations="
-            )
+            raise InputError(CLOCK)
         size = chunk(self.problem)
         parts = [(k, Memory(self, min(size, count - k))) for k in range(0, count, size)]
 
@@ -213,7 +219,7 @@ class PredictiveControl(Controller):
     def __call__(self, t: float, x: ArrayLike, reference: Wanted = None) -> Array:  # type: ignore[override]
         """u at time t in the state x, where it follows a `reference`; the memory goes on from the call before, unless
         time goes back, or stands still where it began: that is another run."""
-        y = array("x", x, (self.problem.n,), meaning="the state")
+        y = array("x", x, (len(self.problem.flow.states),), meaning="the state")
         return self._memory.ask(float(t), y[None], self._wanted(float(t), reference))[0]
 
     def _wanted(self, t: float, reference: Wanted) -> Array | None:
@@ -237,7 +243,9 @@ class PredictiveControl(Controller):
         of the `reference`, or of rest at x0, and NAME_step is given what is wanted at the nodes."""
         from dalembert.optimal.c_export import c_files
 
-        start = array("x0", x0, (self.problem.n,), meaning="the state it begins in")
+        if self.problem.counts[0] and not self.soft:
+            raise InputError("the barrier that holds limits of states is not written as C: say soft=True, penalties")
+        start = array("x0", x0, (len(self.problem.flow.states),), meaning="the state it begins in")
         memory, t, nq = Memory(self, 1), number("t0", t0, "s"), self.problem.flow.nq
         rest = start[:nq] if self.follows is not None and reference is None else reference
         memory.ask(t, start[None], self._wanted(t, rest))
@@ -247,7 +255,7 @@ class PredictiveControl(Controller):
             raise InputError("no motion from x0 has a finite cost: there is nothing to begin with; choose another x0")
         about = f"{self.problem.flow.name}; {self.equation}"
         plan = {"x": engine.xs[0], "u": engine.us[0], "p": engine.ps[0]}
-        return c_files(self.problem, self.iterations, plan, name, about)
+        return c_files(self.problem, self.iterations or 1, plan, name, about)
 
     @cached_property
     def _memory(self) -> Memory:
@@ -268,18 +276,21 @@ class PredictiveControl(Controller):
         the plant, such as a load, it has them too."""
         if self.follows is not None:
             raise InputError("it follows a motion, which it has none of here: simulation.rollouts(…, reference=…) has")
-        p, starts = self.problem, array("x0", x0, (None, self.problem.n), meaning="a start in each row")
-        steps = round(number("duration", duration, "s", above=0.0) / self.sample_time)
+        if self.budget is not None:
+            raise InputError(CLOCK)
+        p, size = self.problem, len(self.problem.flow.states)
+        starts = array("x0", x0, (None, size), meaning="a start in each row")
+        steps = count_steps("the duration", number("duration", duration, "s", above=0.0), self.sample_time)
         parts = count("substeps", substeps, 1)
         h = self.sample_time / parts
         moved = _plant(p, p.system if plant is None else plant, h)
         if (moved.flow.states, moved.chosen) != (p.flow.states, p.chosen):
             raise InputError("the plant must have the states and inputs of the problem's own system")
-        x, u = np.zeros((len(starts), steps + 1, p.n)), np.zeros((len(starts), steps, p.m))
+        x, u = np.zeros((len(starts), steps + 1, size)), np.zeros((len(starts), steps, p.m))
         x[:, 0] = starts
-        size, given = chunk(p), _for_each(p, len(starts), parameters or {})
-        for first in range(0, len(starts), size):
-            rows = slice(first, min(first + size, len(starts)))
+        many, given = chunk(p), _for_each(p, len(starts), parameters or {})
+        for first in range(0, len(starts), many):
+            rows = slice(first, min(first + many, len(starts)))
             own = {name: value[rows] for name, value in given.items()}
             memory = Memory(self, len(starts[rows]), own)
             for k in range(steps):
@@ -287,7 +298,7 @@ class PredictiveControl(Controller):
                 here, nodes = x[rows, k], memory.of_plant(moved)
                 for j in range(parts):
                     nodes[:, 0] = k * self.sample_time + j * h
-                    here = moved.stepper(here, u[rows, k], nodes)
+                    here = moved.mover(here, u[rows, k], nodes)
                 x[rows, k + 1] = here
         return Rollouts(np.asarray(self.sample_time * np.arange(steps + 1), float), x, u)
 

@@ -10,7 +10,7 @@ Wright 2006, ch. 17).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -80,6 +80,14 @@ class OptimalControl:
 
     def __post_init__(self) -> None:
         self.N  # noqa: B018 - refused here, not when it is solved
+        for what in ("limits", "parameters"):
+            given = getattr(self, what)
+            if given is not None and not (isinstance(given, Mapping) and all(isinstance(k, str) for k in given)):
+                raise InputError(f"{what} is a dictionary of names and values, got {given!r:.60}")
+        for what in ("moving", "inputs"):
+            names = getattr(self, what)
+            if names is not None and (isinstance(names, str) or not isinstance(names, Collection)):
+                raise InputError(f"{what} is a list of names: {what}=[{names!r}]")
         choose("method", self.method, METHODS)
         switch("exact", self.exact)
         flow = self.flow
@@ -101,9 +109,7 @@ class OptimalControl:
     def N(self) -> int:
         """Steps."""
         T, h = number("horizon", self.horizon, "s", above=0.0), number("dt", self.dt, "s", above=0.0)
-        steps = round(T / h)
-        if steps < 1 or abs(T / h - steps) > WHOLE * steps:
-            raise InputError(f"the horizon of {T:g} s is no whole number of steps of {h:g} s")
+        steps = count_steps("the horizon", T, h)
         if steps > LARGEST_HORIZON:
             raise InputError(f"{steps} steps are more than {LARGEST_HORIZON}: take a longer dt")
         return steps
@@ -168,8 +174,6 @@ class OptimalControl:
     def values(self) -> dict[str, Array]:
         """The parameters, as they are at all nodes: (N + 1, *shape) each."""
         found = {}
-        if isinstance(self.moving, str):
-            raise InputError(f"moving is a list of names: moving=[{self.moving!r}]")
         for name in self.moving:
             choose("parameter that is moving", name, self.parameters or {})
         for name, value in (self.parameters or {}).items():
@@ -194,8 +198,6 @@ class OptimalControl:
     @cached_property
     def chosen(self) -> tuple[str, ...]:
         """The inputs that are chosen, u."""
-        if isinstance(self.inputs, str):
-            raise InputError(f"inputs is a list of names: inputs=[{self.inputs!r}]")
         for name in self.inputs or ():
             choose(f"input of {self.flow.name!r}", name, self.flow.inputs)
         check_distinct("inputs that are chosen", tuple(self.inputs or ()))
@@ -622,8 +624,20 @@ class OptimalControl:
         return compile_function(self.advance, [(k,), (m,), (p,)], [(k,)], "step", arguments=("x", "u", "p"))
 
     @cached_property
-    def states(self) -> Kernel:
+    def half(self) -> Kernel:
+        """(x, u, p) → whole states after half a step."""
+        k, m, p = len(self.flow.states), self.m, self.layout.p
+
+        def half(x: Scalars, u: Scalars, p: Scalars) -> list[Scalar]:
+            return self.advance(x, u, p, 0.5)
+
+        return compile_function(half, [(k,), (m,), (p,)], [(k,)], "half a step", arguments=("x", "u", "p"))
+
+    @cached_property
+    def states(self) -> Callable[[Array, Array], Array]:
         """(x, p) → whole states."""
+        if not self.curved:
+            return lambda x, p: x
         return self._kernel(self.whole_state, len(self.flow.states), "states", inputs=False)
 
     @cached_property
@@ -682,13 +696,22 @@ class OptimalControl:
                 x = array(name, changed[name])
                 lead = x.shape[: x.ndim - len(core)]
                 if x.shape[x.ndim - len(core) :] != core or lead not in ((), batch):
-                    raise InputError(f"{name} has shape {x.shape}; it must be {core}, or {(*batch, *core)} for a batch")
+                    more = f", or {(*batch, *core)} for a batch" if batch else ""
+                    raise InputError(f"{name} has shape {x.shape}; it must be {core}{more}")
                 rows = x.reshape(*lead, *((self.N + 1,) if name in self.moving else (1,)), size)
             else:
                 rows = value.reshape(self.N + 1, size)
             P[..., at : at + size] = rows
             at += size
         return P
+
+
+def count_steps(what: str, T: float, h: float) -> int:
+    """T / h, a whole number."""
+    steps = round(T / h)
+    if steps < 1 or abs(T / h - steps) > WHOLE * steps:
+        raise InputError(f"{what} of {T:g} s is no whole number of steps of {h:g} s")
+    return steps
 
 
 def _along(x: Scalars, h: Scalar, k: Scalars) -> list[Scalar]:

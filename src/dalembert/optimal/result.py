@@ -16,7 +16,18 @@ from dalembert.flow import Array, Scalar, Scalars
 from dalembert.law import Law
 from dalembert.optimal.barrier import Barrier
 from dalembert.optimal.problem import OptimalControl
-from dalembert.optimal.solver import CONVERGED, DIVERGED, STOPPED, TOO_LONG, VIOLATED, Engine, Progress, chunk, run
+from dalembert.optimal.solver import (
+    CONVERGED,
+    DIVERGED,
+    STALLED,
+    STOPPED,
+    TOO_LONG,
+    VIOLATED,
+    Engine,
+    Progress,
+    chunk,
+    run,
+)
 
 PENALTY, HARDER, HARDEST = 10.0, 10.0, 1e8  # μ at first, its factor, and its largest
 ROUNDS = 30  # of multipliers
@@ -118,6 +129,8 @@ def solve(
     N, n, m = problem.N, len(problem.flow.states), problem.m
     rounds, tol = count("iterations", iterations, 1), number("tolerance", tolerance, above=0.0, most=0.1)
     near = number("accuracy", accuracy, above=0.0)
+    if progress is not None and not callable(progress):
+        raise InputError("progress is a function (first, total) that is called after each iteration")
     start = array("x0", x0, (..., n), meaning=f"the states {', '.join(problem.flow.states)}")
     lead, given = start.shape[:-1], parameters or {}
     P = problem.parameters_at(number("t0", t0, "s"), lead, **given).reshape(-1, N + 1, problem.layout.p)
@@ -141,9 +154,10 @@ def solve(
             break
     joined = [np.concatenate(column).reshape((*lead, *column[0].shape[1:])) for column in zip(*parts, strict=True)]
     xs, us, cost, gains, gradient, defect, violation, good, why, steps, multipliers = joined
+    far = _too_long(problem, xs.reshape(total, N + 1, n), us.reshape(total, N, m), P).reshape(lead)
+    far &= np.isin(why.astype(str), (CONVERGED, STALLED))
+    good, why = good & ~far, np.where(far, TOO_LONG, why)
     reason = why if lead else str(why)
-    if not lead and reason == CONVERGED and _too_long(problem, xs, us, P[0]):
-        good, reason = np.array(False), TOO_LONG
     history = np.array(job.states[0].history) if not lead and job.states[0].history else np.zeros((0, 4))
     t = np.asarray(t0 + problem.dt * np.arange(N + 1), float)
     return Optimum(
@@ -151,19 +165,17 @@ def solve(
     )
 
 
-def _too_long(problem: OptimalControl, x: Array, u: Array, P: Array) -> bool:
-    """Whether the steps are no longer the system's: one of dt and two of half of it lead further apart than it goes."""
-    for k in {0, problem.N // 2}:
-        here, now, p = x[k].tolist(), u[k].tolist(), P[k].tolist()
-        later = [p[0] + 0.5 * problem.dt, *p[1:]]
-        try:
-            once = np.array(problem.advance(here, now, p), float)
-            twice = np.array(problem.advance(problem.advance(here, now, p, 0.5), now, later, 0.5), float)
-        except (ArithmeticError, ValueError):  # floats that overflow
-            return True
-        if not np.abs(once - twice).max() <= APART * np.abs(once - x[k]).max() + OUTSIDE:
-            return True
-    return False
+def _too_long(problem: OptimalControl, x: Array, u: Array, P: Array) -> NDArray[np.bool_]:
+    """(B,): whether the steps are no longer the system's: one of dt and two of half of it lead further apart than it
+    goes; of motions x (B, N + 1, ·)."""
+    nodes = [0, problem.N // 2]
+    here, now, p = x[:, nodes], u[:, nodes], P[:, nodes]
+    later = p.copy()
+    later[..., 0] += 0.5 * problem.dt
+    with np.errstate(all="ignore"):
+        once, twice = problem.mover(here, now, p), problem.half(problem.half(here, now, p), now, later)
+        far = np.abs(once - twice).max(-1) <= APART * np.abs(once - here).max(-1) + OUTSIDE
+    return np.asarray(~far.all(-1))
 
 
 def _spread(guess: Array, lead: tuple[int, ...], core: tuple[int, int]) -> Array:
@@ -356,9 +368,8 @@ class _Chunk:
         K = e.plan[..., : p.m * p.layout.X].reshape(self.count, p.N, p.m, p.layout.X)[..., : p.n].copy()
         defect = np.abs(moved - e.xs[:, 1:]).max((1, 2))
         violation = self._violation() if p.multipliers else np.zeros(self.count)
-        good = np.array([s.reason == CONVERGED for s in self.states])
+        good = np.array([s.reason == CONVERGED for s in self.states], bool)
         reasons = np.array([s.reason for s in self.states], dtype=object)
         steps = np.array([s.before + s.iterations for s in self.states])
         kept = e.ps[..., p.places_of_limits[1]].copy() if p.multipliers else np.zeros((self.count, p.N + 1, 0))
-        xs = p.states(e.xs, e.ps) if p.curved else e.xs
-        return (xs, e.us, cost, K, e.info[:, 1].copy(), defect, violation, good, reasons, steps, kept)
+        return (p.states(e.xs, e.ps), e.us, cost, K, e.info[:, 1].copy(), defect, violation, good, reasons, steps, kept)

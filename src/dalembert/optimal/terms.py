@@ -9,9 +9,10 @@ traced once; it may choose by value only through `scalar.where`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,13 +23,12 @@ from dalembert.arguments import array
 from dalembert.compile import gradient
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Scalar, Scalars
+from dalembert.poses import read_pose
+from dalembert.robot import Robot, need_robot
 from dalembert.scalar import cos, sin, sqrt, where
 from dalembert.spatial import Pose
 from dalembert.spatial.rotation import log3
 from dalembert.spatial.vector import IDENTITY, Matrix, Vector, dot, matadd, matmul, matscale, matvec, matvec_t, skew
-
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
 
 Cost = Callable[..., Any]
 
@@ -87,10 +87,13 @@ def read_terms(what: str, given: object, known: Sequence[str]) -> list[Cost]:
 
 def argument_names(what: str, term: Cost) -> list[str]:
     try:
-        parameters = inspect.signature(term).parameters.values()
+        parameters: Collection[inspect.Parameter] = inspect.signature(term).parameters.values()
     except (TypeError, ValueError):
-        raise InputError(f"{what} must be a function whose arguments have names") from None
-    return [p.name for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        parameters = ()
+    wanted = [p for p in parameters if p.default is p.empty]
+    if not parameters or any(p.kind not in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) for p in wanted):
+        raise InputError(f"{what} must be a function whose arguments have names: q, v, u, …, not *args, **kwargs or /")
+    return [p.name for p in wanted]
 
 
 def evaluate(what: str, terms: Sequence[Cost], given: dict[str, Any]) -> tuple[list[Scalar], Slopes]:
@@ -102,21 +105,29 @@ def evaluate(what: str, terms: Sequence[Cost], given: dict[str, Any]) -> tuple[l
             found = term(**{name: given[name] for name in argument_names(what, term)})
         except InputError:  # of ready-made terms, in their own words
             raise
-        except (TypeError, ValueError, IndexError, ZeroDivisionError) as error:
+        except (TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError) as error:
             raise InputError(
                 f"{what} cannot be traced: {error}; it chooses by scalar.where, and computes with +, −, ·, "
                 "/ and the functions of dalembert.scalar"
             ) from None
         if isinstance(found, (list, tuple, Residuals)):
             residuals.add(found)
-        elif found is not None:
+        else:
             values.append(found)
     for x in (*values, *residuals):
-        if isinstance(x, (int, float)) and not np.isfinite(x):
-            raise InputError(f"{what} is {x} whatever the state: a cost must be finite")
-        if isinstance(x, (str, bool, np.ndarray)) or not hasattr(x, "__mul__"):
-            raise InputError(f"{what} gives {type(x).__name__}; a cost is a number, or a list of residuals")
+        if isinstance(x, (bool, np.bool_, complex, np.ndarray)) or not _multiplies(x):
+            raise InputError(f"{what} gives {type(x).__name__}; it must give a number, or a list of them")
+        if isinstance(x, Real) and not np.isfinite(float(x)):
+            raise InputError(f"{what} is {x} whatever the state: it must be finite")
     return values, residuals
+
+
+def _multiplies(x: Any) -> bool:
+    try:
+        1.0 * x
+    except TypeError:
+        return False
+    return True
 
 
 def flatten(found: Any) -> list[Scalar]:
@@ -226,14 +237,19 @@ def tip(
     """½ w |(p, log R)|² of T*⁻¹ T, a frame seen from where it is wanted: its position [m] and rotation vector [rad];
     `weight` for all, or six. The target: a pose (4, 4), or the name of a parameter of sixteen
     numbers. Without `rotation` the position alone: target (3,), or a pose, or the name of either."""
+    need_robot(robot, "tip")
     place = robot.model.frame(frame)
     fixed = None if isinstance(target, str) else array("a target", target, (4, 4), (3,))
     if fixed is not None and fixed.shape == (3,):
         if rotation:
             raise InputError("the target is a position: say rotation=False, or give a pose (4, 4)")
         fixed = np.block([[np.eye(3), fixed[:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])
+    elif fixed is not None:
+        fixed = read_pose("a target", fixed)
 
     def residual(q: Scalars, aim: Scalars | None) -> Residuals:
+        if len(q) < robot.model.nq:
+            raise InputError(f"tip is of {robot.name!r}, {robot.model.nq} positions; the system has {len(q)}")
         A = fixed.reshape(-1).tolist() if aim is None and fixed is not None else list(aim or ())
         if len(A) == 3 and not rotation:
             A = [1.0, 0.0, 0.0, A[0], 0.0, 1.0, 0.0, A[1], 0.0, 0.0, 1.0, A[2]]
