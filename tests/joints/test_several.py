@@ -40,7 +40,6 @@ REFUSED = {
     "computed torque": lambda r, q: dl.control.ComputedTorque(r),
     "flexible": lambda r, q: dl.FlexibleRobot(r, stiffness=1e3),
     "excite": lambda r, q: dl.identification.excite(r),
-    "firmware": lambda r, q: dl.firmware.make_firmware(r, 1.0),
 }
 
 

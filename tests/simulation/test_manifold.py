@@ -145,6 +145,14 @@ def test_symplectic_steps_keep_momentum_and_bound_the_energy():
     assert abs(np.log2(errors[0] / errors[1]) - 2) < 0.05
 
 
+def test_rollouts_in_momenta_begin_at_rest_and_give_no_momenta_for_rates():
+    q0 = BALL.random_configuration(3, seed=0)
+    many = rollouts(BALL.flow(momenta=True), q0=q0, duration=0.1, dt=1e-2, method="implicit-midpoint")
+    alone = dl.simulate(BALL, q0=q0[1], duration=0.1, dt=1e-2, solver="symplectic")
+    assert many.qd.shape == (3, 0) and np.array_equal(many.q[1], alone.q[-1])
+    assert many["root_wy"][1] == alone.qd[-1, 1] != 0
+
+
 def test_symplectic_steps_with_drives_and_gravity_are_the_same_motion():
     point = dl.load("planar-2r").with_payload(3.0, frame="base").with_base("planar")
     with pytest.raises(SingularityError, match="some joints move no mass of their own"):

@@ -61,10 +61,12 @@ class LawStep:
     # ------------------------------------------------------------------------------------------------------- names
     @cached_property
     def made_rates(self) -> dict[str, str]:
-        """The rates that the law measures and that pass a filter, with their positions."""
+        """The rates that the law measures and that pass a filter, with their positions. Velocities of a free base are
+        no differences of positions: they are measured."""
         if self.rates and not self.lag:
             return {}
-        pairs = zip(self.flow.rates, self.flow.states, strict=False)
+        names = self.flow.states if self.flow.advance is None else [x.removesuffix("_rate") for x in self.flow.rates]
+        pairs = [(a, b) for a, b in zip(self.flow.rates, names, strict=False) if b in self.flow.states]
         return {rate: position for rate, position in pairs if rate in self.law.measures}
 
     @cached_property
@@ -236,8 +238,8 @@ def read_step(
     """The step that a user means, checked."""
     if not isinstance(system, System):
         raise InputError(f"firmware is made for a robot, or another system with flow(); got {type(system).__name__}")
-    if isinstance(system, Robot) and not system.n:
-        raise InputError(f"{system.name!r} has no joints: there is nothing to control")
+    if isinstance(system, Robot) and not system.driven.any():
+        raise InputError(f"{system.name!r} has no joint with a drive: there is nothing to control")
     if controller is None or (
         callable(controller) and not hasattr(controller, "law") and not isinstance(controller, type)
     ):
