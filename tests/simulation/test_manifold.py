@@ -250,7 +250,9 @@ def test_what_cannot_be_is_said():
         dl.simulate(own, q0=robot.neutral, duration=0.1, solver="RK45")
     with pytest.raises(InputError, match="whose positions are no vector"):
         robot.n  # noqa: B018
-    with pytest.raises(InputError, match="verlet needs positions and their rates, and 'brick' has momenta: implicit-mid"):
+    with pytest.raises(
+        InputError, match="verlet needs positions and their rates, and 'brick' has momenta: implicit-mid"
+    ):
         integrate(robot.flow(momenta=True), np.zeros(13), 0.01, 1, method="verlet")
     with pytest.raises(InputError, match=r"qd has shape \(7,\); its last dimension must be 6 \(the velocities"):
         robot.inverse_dynamics(robot.neutral, np.zeros(7), np.zeros(6))

@@ -88,7 +88,15 @@ def _by_joint(model: Model, method: str, *vectors: Coordinates) -> list[Scalar]:
 
 
 # The methods of joints that run over all of a model's, and what their arguments are: positions or tangent vectors.
-VECTORS = {"integrate": "qv", "difference": "qq", "normalize": "q", "rates": "qv", "bracket": "vv", "coadjoint": "vv", "carry": "vv"}
+VECTORS = {
+    "integrate": "qv",
+    "difference": "qq",
+    "normalize": "q",
+    "rates": "qv",
+    "bracket": "vv",
+    "coadjoint": "vv",
+    "carry": "vv",
+}
 
 
 def integrate(model: Model, q: Coordinates, step: Coordinates) -> list[Scalar]:
