@@ -25,7 +25,7 @@ SYSTEMS = {"Robot", "Constrained", "LagrangianSystem", "DrivenRobot", "FlexibleR
 READERS = ("joints", "describe", "interchange", "trust/verify/reread")  # where kinds of joints are words in a file
 PUBLIC = {"apps", "constrained", "control", "draw", "identification", "interchange", "robots", "simulation"}
 PUBLIC |= {"actuation", "bounds", "compile", "friction", "kinematics", "lagrange", "spatial", "trajectories"}
-PUBLIC |= {"collision", "firmware", "optimal", "planning"}
+PUBLIC |= {"collision", "exercises", "firmware", "optimal", "planning", "scalar"}
 
 
 def count_lines(source: str) -> tuple[int, int]:

@@ -136,7 +136,7 @@ def _forward_dynamics(model: Model, a: Arguments, o: Options) -> list[Any]:
 def _accelerations(model: Model, a: Arguments, o: Options) -> list[Any]:
     base, wrenches = _base(a), all_wrenches(model, a, o)
     loaded = o["friction"] and model.friction_by_load
-    method = o["method"] or ("factorized" if base or loaded else cheaper_method(model))
+    method = o["method"] or ("factorized" if base or loaded else faster_method(model))
     if method == "articulated" and (loaded or model.mimics or base):
         why = f"{model.name!r} " + ("has mimic joints" if model.mimics else "stands on a moving base")
         why = f"the friction of {model.name!r} depends on the load" if loaded else why
@@ -249,27 +249,15 @@ def singular_mass(model: Model) -> SingularityError:
     )
 
 
-# Factorizing M takes fewer operations than articulated bodies for short chains (Panda: 857 against 1234), more for
-# long ones; between these lengths the operations are counted (Talos, 32 joints, 10 in a row: 4776 against 6365).
-FACTORIZE_UP_TO = 8
-ARTICULATE_FROM = 24
+# Factorizing M takes fewer operations than articulated bodies for short chains (Panda, 7 in a row: 857 against 969),
+# more for long ones (Talos, free-flying, 16: 7987 against 6534); at 9 both take the same time.
+FACTORIZE_UP_TO = 8  # velocities in a row
 
 
-def cheaper_method(model: Model) -> str:
-    """Which way of forward dynamics takes fewer operations; mimic joints leave one."""
-    longest = max((len(model.path(i)) for i in range(len(model.bodies))), default=0)
-    if model.mimics or longest <= FACTORIZE_UP_TO:
-        return "factorized"
-    if longest >= ARTICULATE_FROM:
-        return "articulated"
-    return min(articulated.METHODS, key=lambda method: _operations(model, articulated.METHODS[method]))
-
-
-def _operations(model: Model, algorithm: Callable[..., Any]) -> int:
-    from dalembert.compile import compile_function
-
-    shape = (model.nv,)
-    return compile_function(lambda *a: algorithm(model, *a), [(model.nq,), shape, shape], [shape]).operations
+def faster_method(model: Model) -> str:
+    """Which way of forward dynamics takes less time; mimic joints leave one."""
+    rows = (sum(len(model.columns[j]) for j in model.path(i)) for i in range(len(model.bodies)))
+    return "factorized" if model.mimics or max(rows, default=0) <= FACTORIZE_UP_TO else "articulated"
 
 
 def _analytic(model: Model, a: Arguments, o: Options) -> tuple[Any, Any]:

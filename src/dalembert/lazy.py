@@ -1,32 +1,59 @@
-"""Names of packages and methods of classes that are imported when they are first used, so that importing the package or
-the class itself is free."""
+"""Names of packages, methods of classes and other people's libraries that are imported when they are first used: until
+then they cost nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import ast
+from collections.abc import Callable
 from importlib import import_module
+from types import ModuleType
+
+from dalembert.errors import MissingExtraError
+
+# Libraries that extras bring: the name by which people know one, and what to install.
+EXTRAS = {
+    "anywidget": ("anywidget", "dalembert[notebook]"),
+    "casadi": ("casadi", "dalembert[casadi]"),
+    "clarabel": ("clarabel", "dalembert[opt]"),
+    "control": ("python-control", "dalembert[control]"),
+    "gymnasium": ("gymnasium", "dalembert[gym]"),
+    "jax": ("jax", "dalembert[jax]"),
+    "matplotlib.pyplot": ("matplotlib", "dalembert[plot]"),
+    "pandas": ("pandas", "dalembert[pandas]"),
+    "pinocchio": ("pinocchio", "pin"),
+    "polars": ("polars", "dalembert[polars]"),
+    "pyarrow": ("pyarrow", "dalembert[parquet]"),
+    "ruckig": ("ruckig", "dalembert[traj]"),
+    "sympy": ("SymPy", "dalembert[lagrange]"),
+    "torch": ("torch", "dalembert[torch]"),
+}
 
 
-def lazy_names(
-    package: str, names: Mapping[str, Sequence[str]], modules: Mapping[str, str] | None = None
-) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """(__getattr__, __dir__, __all__) of a package: `names` lists, for each module in it, the names to be found there;
-    `modules` are modules by the names they have at the door."""
-    modules = modules or {}
-    home = {name: module for module, found in names.items() for name in found}
+def library(module: str) -> ModuleType:
+    """A library of EXTRAS, or a MissingExtraError that says which command adds it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtraError("{} is not installed: pip install '{}'".format(*EXTRAS[module])) from None
+
+
+def open_door(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """(__getattr__, __dir__, __all__) of a package whose names stand in its stub, `__init__.pyi`, once for us and for
+    type checkers: `from dalembert.law import Law as Law`, and likewise modules after the package they are in."""
     here = import_module(package)
+    with open(f"{here.__file__}i", encoding="utf-8") as stub:
+        imports = [line for line in ast.parse(stub.read()).body if isinstance(line, ast.ImportFrom)]
+    home = {alias.name: str(line.module) for line in imports for alias in line.names}
 
     def find(name: str) -> object:
-        if name in home:
-            value: object = getattr(import_module(f"{package}.{home[name]}"), name)
-        elif name in modules:
-            value = import_module(f"{package}.{modules[name]}")
-        else:
+        if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=here)
+        found = vars(import_module(home[name]))
+        value: object = found[name] if name in found else import_module(f"{home[name]}.{name}")
         setattr(here, name, value)
         return value
 
-    return find, lambda: sorted({*vars(here), *home, *modules}), [*sorted(home), *modules]
+    return find, lambda: sorted({*vars(here), *home}), sorted(home)
 
 
 class LateMethod:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from dalembert.kinematics import (
         jacobian as jacobian_,
         manipulability as manipulability_,
-        nearest as nearest_,
+        nearest_singularity as nearest_,
         singular as singular_,
         statics as statics_,
         task_space as task_,
@@ -616,8 +616,8 @@ class Robot(Displayed):
     ) -> Array:
         """Joint accelerations q̈ = M⁻¹ (τ − c − g − Jᵀ f_tip − Σ J_iᵀ F_i [− friction]).  (..., n).
 
-        `method`: "articulated" (articulated bodies), "factorized" (M \\ …), or None for the one with fewer
-        operations. The other arguments are those of `inverse_dynamics`, whose inverse this is."""
+        `method`: "articulated" (articulated bodies), "factorized" (M \\ …), or None for the faster one. The other
+        arguments are those of `inverse_dynamics`, whose inverse this is."""
         given, extra, places = NO_LOADS
         bare = f_tip is None and wrenches is None and base_velocity is None and base_acceleration is None
         if not bare or frame is not None or expressed_in != "world":

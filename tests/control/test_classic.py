@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import math
+import sys
 
 import matplotlib
 import numpy as np
@@ -459,13 +459,6 @@ def test_unknown_names():
     [("control", lambda: margins(SERVO), "control"), ("matplotlib.pyplot", lambda: RootLocus(SERVO).plot(), "plot")],
 )
 def test_a_missing_library_is_named_with_its_extra(monkeypatch, library, call, extra):
-    real = builtins.__import__
-
-    def without(name, *rest, **more):
-        if name == library:
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingExtraError, match=rf"is not installed: pip install 'dalembert\[{extra}\]'"):
         call()

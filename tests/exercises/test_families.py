@@ -15,7 +15,7 @@ import sympy as sp
 
 from dalembert.exercises import families
 from dalembert.exercises.exercise import Answer, Exercise, all_families, find
-from dalembert.exercises.grade import grade
+from dalembert.exercises.grading import grade
 
 sys.path.insert(0, str(Path(__file__).parent / "families"))
 import solve_arms

@@ -105,7 +105,7 @@ PLATE = body("planar", (1.0, 2.0, -9.81), (0.1, 0.2, -0.3))
 
 @pytest.mark.parametrize("robot", [HEAVY, BALL, PLATE, TREE], ids=["floating", "spherical", "planar", "tree"])
 def test_symplectic_steps_keep_the_form_of_the_group(robot: dl.Robot):
-    """⟨p₂, a₁⟩ − ⟨p₁, a₂⟩ + ⟨p, [a₁, a₂]⟩ of any two tangent vectors (a, p) is the same after ten steps, by differences;
+    """⟨p₂, a₁⟩ − ⟨p₁, a₂⟩ + ⟨p, [a₁, a₂]⟩ of any two tangent vectors (a, p) is kept over ten steps, by differences;
     rk3 of this length does not keep it."""
     n, h, dt = robot.nv, 1e-5, 0.01 if robot is TREE else 0.05
     q, v = robot.random_configuration(seed=1), np.random.default_rng(0).normal(size=robot.nv)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert import kernels
 from dalembert.actuation.motors import DCMotor, Motor, Scalars
@@ -23,7 +23,7 @@ from dalembert.actuation.rotors import Rotor, has_rotors, with_rotors, without_r
 from dalembert.actuation.transmission import Transmission
 from dalembert.actuation.values import Equilibrium, balance, plain_tree, refuse_friction
 from dalembert.algorithms import composite, energy, friction, joints, linear, newton_euler
-from dalembert.arguments import array, of_kind, switch
+from dalembert.arguments import Array, array, of_kind, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel
 from dalembert.errors import InputError, choose
@@ -37,7 +37,6 @@ from dalembert.scalar import absolute, minimum, where
 from dalembert.spatial import Force
 from dalembert.system import Arguments, Kernels, KernelTable, Linearization, Options, Row, read_state
 
-Array = NDArray[np.float64]
 Scalar = Any
 T = TypeVar("T")
 Wrenches = Mapping[int, Force]  # what bodies apply to their surroundings, in the frames of the lean model

@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert.actuation.motors import Scalars
 from dalembert.actuation.rotors import has_rotors, without_rotors
 from dalembert.actuation.values import RATIO, Equilibrium, balance, per_joint, plain_tree, refuse_friction
 from dalembert.algorithms import composite, energy, friction, joints, linear, newton_euler
-from dalembert.arguments import array, switch
+from dalembert.arguments import Array, array, switch
 from dalembert.compile import Kernel
 from dalembert.errors import InputError
 from dalembert.flow import Flow
@@ -32,7 +32,6 @@ from dalembert.robot import Robot
 from dalembert.scalar.jet import Jet
 from dalembert.system import Arguments, Kernels, KernelTable, Linearization, Options, Row, Shape, read_state
 
-Array = NDArray[np.float64]
 Scalar = Any
 
 ENERGIES = ("kinetic_energy", "rotor_energy", "potential_energy", "spring_energy")

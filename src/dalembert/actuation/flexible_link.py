@@ -21,16 +21,15 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert.actuation.motors import Scalars
 from dalembert.algorithms import linear
-from dalembert.arguments import array, count, settle_numbers
+from dalembert.arguments import Array, array, count, settle_numbers
 from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.flow import Flow
 
-Array = NDArray[np.float64]
 Scalar = Any
 MOST_MODES = 50
 

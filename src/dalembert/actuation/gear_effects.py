@@ -14,20 +14,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert.actuation.driven import DrivenRobot
 from dalembert.actuation.motors import Motor
 from dalembert.actuation.rotors import without_rotors
 from dalembert.actuation.values import RATIO, per_joint, plain_tree
 from dalembert.algorithms import composite, newton_euler
-from dalembert.arguments import array, count
+from dalembert.arguments import Array, array, count
 from dalembert.compile import Kernel, compile_function
 from dalembert.display import align
 from dalembert.errors import InputError
 from dalembert.robot import Robot
-
-Array = NDArray[np.float64]
 
 # Below the first, a disturbance that feedback at each joint copes with; above the second, the arm outweighs its motors.
 FAINT, STRONG = 0.1, 1.0

@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert import scalar
 from dalembert.algorithms import linear
-from dalembert.arguments import array, number
+from dalembert.arguments import Array, array, number
 from dalembert.caching import cached_property
 from dalembert.errors import InputError
 
-Array = NDArray[np.float64]
 Scalar = Any
 Scalars = Sequence[Scalar]
 # Singular values of G below this part of the largest count as zero.

@@ -9,15 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import array, number
+from dalembert.arguments import Array, array, number
 from dalembert.errors import InputError
 from dalembert.kernels import need_tree
 from dalembert.robot import Robot, need_robot
 
 RATIO = ("motor turns per joint turn", "rad/m")  # at a hinge, at a slide
-Array = NDArray[np.float64]
 ITERATIONS = 100
 SHORTEST = 2.0**-30  # of a Newton step, before it is given up
 LARGEST = 1.0  # a step longer than this [rad, m] leaves what the linearization knows

@@ -6,7 +6,7 @@ free to move. It is symmetric but no longer that of a rigid body: f = M a + Hᵀ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dalembert.algorithms import composite, joints, linear, newton_euler
@@ -14,7 +14,6 @@ from dalembert.algorithms.joints import Coordinates
 from dalembert.model import Model
 from dalembert.spatial import Force, Inertia, Motion, Pose
 from dalembert.spatial.vector import (
-    ZERO,
     Matrix,
     Scalar,
     add,
@@ -24,7 +23,6 @@ from dalembert.spatial.vector import (
     matsub,
     matvec,
     matvec_t,
-    neg,
     outer,
     scale,
     skew,
@@ -54,13 +52,20 @@ class ArticulatedInertia:
     def apply(self, A: Motion) -> Force:
         return Force(add(matvec(self.M, A.v), matvec_t(self.H, A.w)), add(matvec(self.H, A.v), matvec(self.J, A.w)))
 
-    def freed(self, U: Force, inverse: Scalar) -> ArticulatedInertia:
-        """I − U Uᵀ / d: what is left when the joint gives way."""
+    def freed(self, U: Force, inverse: Scalar, free: int | None) -> ArticulatedInertia:
+        """I − U Uᵀ / d: what is left when the joint gives way. Along the component `free` of twists nothing is left:
+        these zeros are written as such, since rounding would hide them."""
         f, n = scale(inverse, U.f), scale(inverse, U.n)
-        return ArticulatedInertia(
+        rest = ArticulatedInertia(
             symmetric(matsub(self.M, outer(f, U.f))),
             matsub(self.H, outer(n, U.f)),
             symmetric(matsub(self.J, outer(n, U.n))),
+        )
+        if free is None:
+            return rest
+        row, column = (free, None) if free < 3 else (None, free - 3)
+        return ArticulatedInertia(
+            _cleared(rest.M, row, row), _cleared(rest.H, column, row), _cleared(rest.J, column, column)
         )
 
     def to_parent(self, T: Pose) -> ArticulatedInertia:
@@ -72,45 +77,46 @@ class ArticulatedInertia:
         return ArticulatedInertia(M, H_a, symmetric(J_a))
 
 
-def _bias(model: Model, V: Sequence[Motion], wrenches: Mapping[int, Force]) -> list[Force]:
-    """p: the wrench on each body at zero acceleration, V ×* I V, and what it applies outside."""
-    return [V[i].cross_force(b.inertia.momentum(V[i])) + wrenches.get(i, Force()) for i, b in enumerate(model.bodies)]
+def _cleared(A: Matrix, row: int | None, column: int | None) -> Matrix:
+    """A matrix with a row and a column of zeros."""
+    return tuple(tuple(0.0 if i == row or j == column else x for j, x in enumerate(r)) for i, r in enumerate(A))
+
+
+def _free_component(S: Motion, rotor: Scalar) -> int | None:
+    """Which component of twists the column S is, where no rotor holds the body back along it."""
+    units = [k for k, x in enumerate(S.flat()) if x != 0.0]
+    return units[0] if len(units) == 1 and linear.structural_zero(rotor) else None
 
 
 def articulated_bodies(
     model: Model, q: Coordinates, qd: Coordinates, tau: Coordinates, wrenches: Mapping[int, Force] | None = None
 ) -> list[Scalar]:
-    """q̈ = M⁻¹ (τ − h − Σ Jᵀ F) in O(n).  Featherstone 2008, §7.3. For trees without mimic joints."""
-    N = len(model.bodies)
+    """q̈ = M⁻¹ (τ − h − Σ Jᵀ F) in O(n).  Featherstone 2008, §7.3. For trees without mimic joints.
+
+    Its bias forces p are those of Newton and Euler at q̈ = 0, and accelerations a what q̈ adds: no term of velocities is
+    left in the recursion."""
     T = joints.poses(model, q)
-    V = joints.twists(model, T, qd)
     S = [joints.subspace(body) for body in model.bodies]
-    rate = joints.rates(model, qd)
-    drift = [V[i].cross(joints.relative(model, i, rate)) for i in range(N)]
     I = [ArticulatedInertia.rigid(body.inertia) for body in model.bodies]
-    p = _bias(model, V, wrenches or {})
+    p = newton_euler.body_forces(model, q, qd, [0.0] * model.nv, wrenches)
     U: list[Force] = [Force()] * model.nv
     inverse: list[Scalar] = [0.0] * model.nv
     u: list[Scalar] = [0.0] * model.nv
-    for i in reversed(range(N)):
-        body, last = model.bodies[i], model.columns[i][-1]
+    for i in reversed(range(len(model.bodies))):
+        body = model.bodies[i]
         for a, column in zip(model.columns[i], S[i], strict=True):  # each column gives way, then the next
             U[a] = I[i].apply(column)
             inverse[a] = 1.0 / (column.dot(U[a]) + body.rotor_inertia)
             u[a] = tau[a] - column.dot(p[i])
-            if a != last:
-                I[i] = I[i].freed(U[a], inverse[a])
-                p[i] = p[i] + U[a].scaled(u[a] * inverse[a])
+            I[i] = I[i].freed(U[a], inverse[a], _free_component(column, body.rotor_inertia))
+            p[i] = p[i] + U[a].scaled(u[a] * inverse[a])
         if body.parent >= 0:
-            I_a = I[i].freed(U[last], inverse[last])
-            p_a = p[i] + I_a.apply(drift[i]) + U[last].scaled(u[last] * inverse[last])
-            I[body.parent] = I[body.parent] + I_a.to_parent(T[i])
-            p[body.parent] = p[body.parent] + p_a.to_parent(T[i])
+            I[body.parent] = I[body.parent] + I[i].to_parent(T[i])
+            p[body.parent] = p[body.parent] + p[i].to_parent(T[i])
     qdd: list[Scalar] = [0.0] * model.nv
     A: list[Motion] = []
-    ground = Motion(neg(model.gravity), ZERO)
     for i, body in enumerate(model.bodies):
-        carried = (A[body.parent] if body.parent >= 0 else ground).to_child(T[i]) + drift[i]
+        carried = A[body.parent].to_child(T[i]) if body.parent >= 0 else Motion()
         for a, column in reversed(list(zip(model.columns[i], S[i], strict=True))):
             qdd[a] = inverse[a] * (u[a] - carried.dot(U[a]))
             carried = carried + column.scaled(qdd[a])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dalembert.algorithms import joints, kinematics
+from dalembert.algorithms import joints
 from dalembert.algorithms.joints import Coordinates
 from dalembert.model import Model
 from dalembert.spatial import Force
@@ -22,12 +22,16 @@ def kinetic_energy(model: Model, q: Coordinates, qd: Coordinates) -> Scalar:
 
 
 def _mass_moment(model: Model, q: Coordinates) -> Vector:
-    """Σ m_i c_i in world axes, moving bodies only."""
-    T = kinematics.world_poses(model, q)
+    """Σ m_i c_i in world axes, moving bodies only: composites, as those of `composite`, from the leaves down."""
+    T = joints.poses(model, q)
+    m, h = ([getattr(b.inertia, of) for b in model.bodies] for of in "mh")
     total: Vector = ZERO
-    for i, body in enumerate(model.bodies):
-        I = body.inertia
-        total = add(total, add(scale(I.m, T[i].p), matvec(T[i].R, I.h)))
+    for i in reversed(range(len(h))):
+        parent, moment = model.parents[i], add(matvec(T[i].R, h[i]), scale(m[i], T[i].p))
+        if parent >= 0:
+            m[parent], h[parent] = m[parent] + m[i], add(h[parent], moment)
+        else:
+            total = add(total, moment)
     return total
 
 

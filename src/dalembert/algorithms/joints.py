@@ -151,8 +151,8 @@ TERMS = 12  # of the average of a momentum: the next is below 1e-15 of it up to 
 
 
 def transport(model: Model, d: Coordinates, p: Coordinates) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-    """(ad_dᵀ p, Ad_exp(d)ᵀ p, ∫₀¹ Ad_exp(s d)ᵀ p ds) of momenta p (nv) along a tangent vector d: how they begin to turn,
-    as they are seen from q ⊕ d, and their average on the way, Σ (ad_dᵀ)ᵏ p / (k + 1)!. (0, p, p) where q̇ = v."""
+    """(ad_dᵀ p, Ad_exp(d)ᵀ p, ∫₀¹ Ad_exp(s d)ᵀ p ds) of momenta p (nv) along a tangent vector d: how they begin to
+    turn, as they are seen from q ⊕ d, and their average on the way, Σ (ad_dᵀ)ᵏ p / (k + 1)!. (0, p, p) where q̇ = v."""
     average: list[Scalar] = list(p)
     for k in range(TERMS, 0, -1):  # Horner's rule
         turned = _by_joint(model, "coadjoint", d, average)

@@ -49,7 +49,7 @@ def factor_ldl(M: Rows) -> tuple[list[list[Scalar]], list[Scalar]]:
     for k in reversed(range(n)):
         inverse[k] = 1.0 / A[k][k]
         for i in reversed(range(k)):
-            if _structural_zero(A[k][i]):
+            if structural_zero(A[k][i]):
                 continue
             factor = A[k][i] * inverse[k]
             for j in range(i + 1):
@@ -58,7 +58,7 @@ def factor_ldl(M: Rows) -> tuple[list[list[Scalar]], list[Scalar]]:
     return A, inverse
 
 
-def _structural_zero(x: Scalar) -> bool:
+def structural_zero(x: Scalar) -> bool:
     """Two branches of a tree that share no joint."""
     return isinstance(x, float) and x == 0.0
 
@@ -154,7 +154,7 @@ def inverse_and_slopes(M: Rows, *right: Rows) -> tuple[list[list[Scalar]], list[
     branches nothing is gained, and M⁻¹ B costs less."""
     P, Q = _inverse_factors(M)
     inverse, n = _inverse(P, Q), len(P)
-    if not any(_structural_zero(x) for k, row in enumerate(P) for x in row[:k]):
+    if not any(structural_zero(x) for k, row in enumerate(P) for x in row[:k]):
         minus = [[-x for x in row] for row in inverse]
         return inverse, [product(minus, B) for B in right]
     found = []
@@ -202,7 +202,7 @@ def solve(A: Rows, B: Rows) -> list[list[Scalar]]:
     for k in reversed(range(n)):
         inverse = 1.0 / U[k][k]
         for i in range(k):
-            if _structural_zero(U[i][k]):
+            if structural_zero(U[i][k]):
                 continue
             factor = U[i][k] * inverse
             U[i] = [a - factor * b if j < k else a for j, (a, b) in enumerate(zip(U[i], U[k], strict=True))]

@@ -88,6 +88,22 @@ def project(model: Model, q: Coordinates, F: list[Force]) -> list[Scalar]:
     return [t for own in tau for t in own]
 
 
+def body_forces(
+    model: Model,
+    q: Coordinates,
+    qd: Coordinates,
+    qdd: Coordinates,
+    wrenches: Mapping[int, Force] | None = None,
+    base: Acceleration | None = None,
+) -> list[Force]:
+    """The wrench that each body's motion asks for, and what it applies to its surroundings, at its frame's origin."""
+    A, K = accelerations(model, q, qd, qdd, base)
+    F = [body_force(b.inertia, A[i].a, K[i]) for i, b in enumerate(model.bodies)]
+    for i, wrench in (wrenches or {}).items():
+        F[i] = F[i] + wrench
+    return F
+
+
 def joint_loads(
     model: Model,
     q: Coordinates,
@@ -98,11 +114,7 @@ def joint_loads(
 ) -> list[Scalar]:
     """The torque that every joint transmits to its body, mimic joints included: inverse dynamics before rotor inertia
     and friction, which lie on the drive's side, and before it is gathered on the coordinates."""
-    A, K = accelerations(model, q, qd, qdd, base)
-    F = [body_force(b.inertia, A[i].a, K[i]) for i, b in enumerate(model.bodies)]
-    for i, wrench in (wrenches or {}).items():
-        F[i] = F[i] + wrench
-    return project(model, q, F)
+    return project(model, q, body_forces(model, q, qd, qdd, wrenches, base))
 
 
 def inverse_dynamics(

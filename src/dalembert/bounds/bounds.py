@@ -25,7 +25,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.bounds import lengths
 from dalembert.bounds.certify import Climb, Watch, climb_all, find_extreme
@@ -41,7 +40,6 @@ from dalembert.system import Jointed
 
 Entries = Callable[[Sequence[Scalar]], list[Scalar]]  # of M, at the joints' positions
 GROWS = 1e-9  # of the largest entry
-Array = NDArray[np.float64]
 GIVEN = 1e-12  # relative: regrouping of the model's numbers
 CANCELED = 1e-13  # of what the terms could be by their lengths alone: the same where they cancel
 ROUNDED = 1e-12  # of the largest entry: what angles that are not exact do

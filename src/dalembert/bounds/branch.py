@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from dalembert.arguments import Array
+
 CHUNK = 1 << 14  # boxes at a time
 SMALLEST = 1e-7  # of a radius: a box that still fails there lies where the threshold is touched
 Test = Callable[[Array, Array, float], tuple[Array, Array, Array]]  # (m, r, t) → bound, a value met, shares

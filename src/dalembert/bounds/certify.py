@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.bounds.branch import Boxes, prove
 from dalembert.bounds.functions import Box
 from dalembert.bounds.quantities import Quantity, compile_test
@@ -16,7 +16,6 @@ from dalembert.bounds.result import Bound
 from dalembert.bounds.taylor import Family
 from dalembert.system import Jointed
 
-Array = NDArray[np.float64]
 GAPS = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 CHEAP = 0.3  # seconds: what may be spent on coming nearer than was asked
 Watch = Callable[[str], None]

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.algorithms import composite, derivatives, newton_euler
+from dalembert.arguments import Array
 from dalembert.model import Model
 from dalembert.model.model import Coordinate
 from dalembert.scalar import Scalar
 
-Array = NDArray[np.float64]
 FRACTION = 1000  # largest denominator of a rate at which followers turn, to have a period
 CIRCLE = np.nextafter(np.pi, 4)  # a little more than half a turn, so that nothing is left out
 Scalars = Sequence[Scalar]

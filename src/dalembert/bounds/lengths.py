@@ -12,14 +12,13 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.algorithms import joints, kinematics
+from dalembert.arguments import Array
 from dalembert.model import Model
 from dalembert.model.lean import lean
 from dalembert.spatial.vector import matvec
 
-Array = NDArray[np.float64]
 PARALLEL = 1e-12  # of unit axes: rounding of their cosines
 ROUNDING = 1 + 1e-10  # sums of positive numbers, and the eigenvalues of a matrix of them
 

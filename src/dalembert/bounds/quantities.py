@@ -18,8 +18,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.bounds import enclosures
 from dalembert.bounds.branch import Test
 from dalembert.bounds.functions import pairs
@@ -28,7 +28,6 @@ from dalembert.compile.kernel import compile_function
 from dalembert.scalar import Scalar
 from dalembert.system import Jointed
 
-Array = NDArray[np.float64]
 ROWS = 4  # equations whose combinations are searched: a sphere of three dimensions beside the joints'
 
 

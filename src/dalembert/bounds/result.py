@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.errors import choose
 from dalembert.system import Jointed
 
-Array = NDArray[np.float64]
 NOTHING = 1e-9  # of what lengths allow
 
 

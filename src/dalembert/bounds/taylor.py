@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert import scalar
+from dalembert.arguments import Array
 from dalembert.bounds.functions import Box, Joints
 from dalembert.compile.gradient import jacobian
 from dalembert.compile.graph import Graph
@@ -50,7 +51,6 @@ SAFE_SUM = 1 + 1e-8  # sums of up to GRID positive terms, and the sums over them
 FINE = 16  # points per turn of the fine grid
 WORK = 3e8  # numbers on all fine grids of one function
 DEGREE = 2  # of M and Γ in every joint; what has less gets zeros
-Array = NDArray[np.float64]
 MUTE = 2  # joints on which a function may well not depend: the first one, a last one
 NEGLIGIBLE = 1e-10  # of the family's largest value: second derivatives that do less are added up beforehand
 

@@ -148,7 +148,7 @@ def module(
         parts.append(copy_functions(1, kind, dimensions))
     parts.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
     parts.append("declare ptr @malloc(i64)\ndeclare void @free(ptr)\ndeclare ptr @llvm.ptrmask.p0.i64(ptr, i64)")
-    parts.append(loop.fetch_function(width))
+    parts += [loop.fetch_function(width, "fetch_to_read", 0), loop.fetch_function(width, "fetch_to_write", 1)]
     parts.append(loop.UfuncLoop(inputs, outputs, kind, how, placed).write(width, lone))
     if how.lone and kind is DOUBLE:
         parts.append(call.call_function(inputs, outputs, lone == 1, placed.get(1, 0)))

@@ -11,6 +11,7 @@ from dalembert.compile.writer import Lines, Writer, function
 
 SYMBOL = "dalembert_loop"
 FETCH_FROM = 16  # numbers per state: smaller results share cache lines and gain nothing
+FETCH_NEXT_FROM = 64  # numbers per state: the processor itself looks ahead far enough for fewer
 LINE = 64  # bytes of a cache line
 
 
@@ -19,17 +20,17 @@ def core_dimensions(*shapes: Sequence[tuple[int, ...]]) -> int:
     return max((len(shape) for group in shapes for shape in group), default=1) or 1
 
 
-def fetch_function(width: int) -> str:
-    """Prefetch for writing `bytes` bytes of each of W states. Prefetching what is not there is harmless."""
+def fetch_function(width: int, name: str, write: int) -> str:
+    """Prefetch `bytes` bytes of each of W states, to read or to write. Prefetching what is not there is harmless."""
     w = Writer(width)
     w.label("entry")
     rows = [w.let(f"getelementptr i8, ptr %base, i64 {w.let(f'mul i64 %step, {lane}')}") for lane in range(width)]
     with w.loop("%bytes", LINE) as at:
         for row in rows:
             p = w.let(f"getelementptr i8, ptr {row}, i64 {at}")
-            w.do(f"call void @llvm.prefetch.p0(ptr {p}, i32 1, i32 3, i32 1)")
+            w.do(f"call void @llvm.prefetch.p0(ptr {p}, i32 {write}, i32 3, i32 1)")
     w.do("ret void")
-    return function(f"fetch_{width}", "ptr %base, i64 %step, i64 %bytes", w.lines)
+    return function(f"{name}_{width}", "ptr %base, i64 %step, i64 %bytes", w.lines)
 
 
 class UfuncLoop(Lines):
@@ -149,7 +150,8 @@ class UfuncLoop(Lines):
                 self._placed_results(f"body_{width}{only}", width, first, lanes, partial)
                 return
             if k == self.inputs:
-                self._fetch_ahead(width, first)
+                self._fetch_results(width, first)
+                self._fetch_next(width, first)
                 self.do(f"call void @body_{width}(ptr %in, ptr %out)")
             direction = "gather" if k < self.inputs else "scatter"
             size = prod(shape)
@@ -207,15 +209,27 @@ class UfuncLoop(Lines):
             self.do(f"br label %{label}_end")
         self.label(f"{label}_end")
 
-    def _fetch_ahead(self, width: int, first: str) -> None:
+    def _fetch_results(self, width: int, first: str) -> None:
         """Ask for the memory of this tile's results before computing them: the stores then find it in the cache
         instead of waiting for it."""
         for k in range(self.inputs, len(self.shapes)):
-            size = prod(self.shapes[k])
-            if width > 1 and size >= FETCH_FROM:
-                offset = self.let(f"mul i64 {first}, {self.steps[k]}")
-                base = self.let(f"getelementptr i8, ptr {self.pointers[k]}, i64 {offset}")
-                self.do(f"call void @fetch_{width}(ptr {base}, i64 {self.steps[k]}, i64 {self.kind.bytes * size})")
+            if width > 1 and prod(self.shapes[k]) >= FETCH_FROM:
+                self._fetch("fetch_to_write", k, width, first)
+
+    def _fetch_next(self, width: int, first: str) -> None:
+        """Ask for the arguments of the next tile while this one is computed."""
+        sizes = [prod(shape) for shape in self.shapes[: self.inputs]]
+        if width > 1 and sum(sizes) >= FETCH_NEXT_FROM:
+            after = self.let(f"add i64 {first}, {width}")
+            for k in range(self.inputs):
+                self._fetch("fetch_to_read", k, width, after)
+
+    def _fetch(self, name: str, k: int, width: int, first: str) -> None:
+        base = self.let(
+            f"getelementptr i8, ptr {self.pointers[k]}, i64 {self.let(f'mul i64 {first}, {self.steps[k]}')}"
+        )
+        size = self.kind.bytes * prod(self.shapes[k])
+        self.do(f"call void @{name}_{width}(ptr {base}, i64 {self.steps[k]}, i64 {size})")
 
     def _copy(
         self, direction: str, k: int, size: int, width: int, first: str, lanes: str, partial: str, buffer: str

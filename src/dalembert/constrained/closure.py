@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import constraints as terms
-from dalembert.arguments import array, number
+from dalembert.arguments import Array, array, number
 from dalembert.constrained.kernels import UPRIGHT
 from dalembert.errors import InputError, choose
 
 if TYPE_CHECKING:
     from dalembert.constrained.system import Constrained
 
-Array = NDArray[np.float64]
 STEPS = 100  # of one start; Newton's method from near needs five
 STARTS = 20  # where the first fails, others drawn about it
 LONGEST = 0.5  # rad or m in one step: beyond it the linear model means little

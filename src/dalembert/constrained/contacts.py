@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import constraints, joints, linear
-from dalembert.arguments import array, number, switch, three
+from dalembert.arguments import Array, array, number, switch, three
 from dalembert.constrained.constraint import Constraint, Hold, hold
 from dalembert.errors import InputError
 from dalembert.law import Law
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from dalembert.constrained.system import Constrained
     from dalembert.flow import Scalar, Scalars
 
-Array = NDArray[np.float64]
 FACES = 8  # of the pyramid inside each cone: 8 lose 8 % of the friction at worst
 EXACT = 1e-8  # of the weight: what a wrench may miss a sum of corner forces by
 

@@ -10,9 +10,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert.algorithms.constraints import Terms
+from dalembert.arguments import Array
 from dalembert.errors import DalembertError, unknown
 from dalembert.symbolic import text
 from dalembert.symbolic.compare import Quantity
@@ -36,7 +37,6 @@ from dalembert.symbolic.polynomial import Polynomial
 if TYPE_CHECKING:
     from dalembert.constrained.equations import ConstrainedEquations
 
-Array = NDArray[np.float64]
 MOST = 5  # joints and constraints up to which results are written out
 QUOTIENTS = {"lambda": "lambda", "qdd": "qdd", "P": "P", "Pqdd": "P_qdd"}
 FIGURES = 4  # of a number

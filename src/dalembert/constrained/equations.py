@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from dalembert.algorithms import linear
 from dalembert.algorithms.constraints import Terms, stacked
 from dalembert.caching import cached_property
-from dalembert.errors import InputError, MissingExtraError, SingularityError, unknown
+from dalembert.errors import InputError, SingularityError, unknown
+from dalembert.lazy import library
 from dalembert.symbolic.code import converted, symbols
 from dalembert.symbolic.equations import Equations
 from dalembert.symbolic.polynomial import Polynomial
@@ -127,10 +128,7 @@ class ConstrainedEquations:
         qd1, …, tau1, …; `at` gives values for some of them, exact if they are SymPy's."""
         if what not in (*WHOLE, *QUOTIENTS):
             raise unknown("quantity", what, (*WHOLE, *QUOTIENTS))
-        try:
-            import sympy
-        except ImportError:
-            raise MissingExtraError("SymPy is not installed: pip install 'dalembert[lagrange]'") from None
+        sympy = library("sympy")
         values = {sympy.Symbol(name, real=True): sympy.sympify(x) for name, x in (at or {}).items()}
         names = {name: x.subs(values) for name, x in symbols(self.robot).items()}
         if what in WHOLE:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import array
+from dalembert.arguments import Array, array
 from dalembert.constrained.closure import newton
 from dalembert.errors import InputError, SingularityError, choose
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from dalembert.constrained.closure import Closure
     from dalembert.constrained.system import Constrained
 
-Array = NDArray[np.float64]
 STEP = 0.05  # rad or m, from one closed state to the next on a branch
 SINGULAR = 1e-9  # of A_d's singular values, smallest over largest
 

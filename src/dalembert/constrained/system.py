@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import constraints as terms, joints, kinematics
 from dalembert.algorithms.jacobians import EXPRESSIONS
-from dalembert.arguments import array, count, number, plain_array, switch, wrenches_of
+from dalembert.arguments import Array, array, count, number, plain_array, switch, wrenches_of
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.constrained import kernels
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from dalembert.constrained.reduced import Reduced
     from dalembert.symbolic.document import Derivation
 
-Array = NDArray[np.float64]
 
 # How far a state may be off its constraints [in lengths of the mechanism, rad; rates and accelerations as parts of the
 # largest] before it is refused: far above what integration leaves, far below what anybody means.

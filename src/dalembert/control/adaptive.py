@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert.algorithms import friction, linear, newton_euler, regressor
-from dalembert.arguments import array
+from dalembert.arguments import Array, array
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.conditions import HOLDS, Condition, Conditions, assumed, positive, unclipped
@@ -35,8 +35,6 @@ from dalembert.law import Law
 from dalembert.model import Model
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
-
-Array = NDArray[np.float64]
 
 # A column counts as independent of those before it if what is left of it is more than this part of the largest.
 INDEPENDENT = 1e-8

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, number, of_kind
+from dalembert.arguments import Array, array, number, of_kind
 from dalembert.caching import cached_property
 from dalembert.control.controller import Controller, check_robot, measures, read_wanted, torques
 from dalembert.control.scenarios import DEFAULTS, NOISE, PLANT, Scenario, add_gears, add_noise, scenario_flow
@@ -34,7 +34,6 @@ from dalembert.simulation.results import SHARE, free_memory, size_in_words
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 Maker = Callable[[Robot], Controller]
 Named = dict[str, Controller | Maker]
 

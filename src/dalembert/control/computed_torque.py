@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import friction, newton_euler
-from dalembert.arguments import array
+from dalembert.arguments import Array, array
 from dalembert.bounds.result import Bounds
 from dalembert.control.conditions import (
     FAILS,
@@ -53,7 +53,6 @@ from dalembert.law import Law
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
 
-Array = NDArray[np.float64]
 FED_FORWARD = "M(q_d) q̈_d + c(q_d, q̇_d) + g(q_d)"
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.bounds import lengths
 from dalembert.bounds.result import Bounds
 from dalembert.control.gains import WHOLE, Gain
@@ -15,7 +15,6 @@ from dalembert.display import Displayed
 from dalembert.errors import InputError
 from dalembert.robot import Robot
 
-Array = NDArray[np.float64]
 SAMPLES = 2000  # configurations within the limits
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be checked"
 

@@ -12,9 +12,9 @@ from dataclasses import fields
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import array, switch
+from dalembert.arguments import Array, array, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.conditions import FAILS, Condition, Conditions
@@ -28,7 +28,6 @@ from dalembert.law import Act, Law
 from dalembert.reference import Reference
 from dalembert.robot import Robot, need_robot
 
-Array = NDArray[np.float64]
 # A motion, (x, ẋ, ẍ) or less of it, or the numbers of a set point.
 Wanted = Reference | tuple[ArrayLike, ...] | ArrayLike | None
 ORDERS = ("wanted", "wanted_rate", "wanted_acceleration")

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.actuation.flexible import FlexibleRobot
 from dalembert.algorithms import composite, linear, newton_euler
-from dalembert.arguments import array, need
+from dalembert.arguments import Array, array, need
 from dalembert.control.conditions import (
     Conditions,
     above,
@@ -40,7 +40,6 @@ from dalembert.model.lean import lean
 from dalembert.robot import Robot
 from dalembert.scalar.jet import Jet
 
-Array = NDArray[np.float64]
 WHERE = ("desired", "online")
 
 

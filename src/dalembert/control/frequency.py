@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, count, number
+from dalembert.arguments import Array, array, count, number
 from dalembert.control.linear import read_single
 from dalembert.control.transfer import TransferFunction, python_control, read_plant
 from dalembert.draw.pyplot import pyplot, styled
@@ -21,7 +21,6 @@ from dalembert.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 STEEPEST = math.radians(65)  # of one lead: beyond it pole and zero lie 20 times apart, and noise is amplified so much
 
 

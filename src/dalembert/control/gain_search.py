@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert import arguments
+from dalembert.arguments import Array
 from dalembert.errors import InputError, choose
 from dalembert.law import Law, read_law
 from dalembert.simulation.batch import Value
 from dalembert.simulation.gradient import Gradient, Wanted, rollout_gradient
 
-Array = NDArray[np.float64]
 LOST = 9.0  # times the size of the loss to begin with: what gains cost beyond it with which a rollout diverges
 LEVEL = 1e-2  # the largest slope, ∂(ln loss)/∂(ln gain), of a search that has converged
 

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert.algorithms import linear
-from dalembert.arguments import array
+from dalembert.arguments import Array, array
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
-
-Array = NDArray[np.float64]
 
 # How far a matrix of gains may be from symmetric, relative to its largest entry: digits that were printed and read.
 SYMMETRIC = 1e-9

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import number
+from dalembert.arguments import Array, number
 from dalembert.caching import cached_property
 from dalembert.control.conditions import FAILS, HOLDS, Condition, Conditions, assumed, find_magnitudes, unclipped
 from dalembert.control.controller import Controller, split, sub, total
@@ -29,7 +29,6 @@ from dalembert.flow import Scalar, Scalars
 from dalembert.law import Law
 from dalembert.robot import Robot
 
-Array = NDArray[np.float64]
 # Of the effective inertia: coupling and change below the first are a disturbance that feedback copes with; above the
 # second the joint is not a mass of its own any more.
 FAINT, STRONG = 0.1, 1.0

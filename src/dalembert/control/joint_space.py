@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert import scalar
 from dalembert.algorithms import newton_euler
-from dalembert.arguments import array, number
+from dalembert.arguments import Array, array, number
 from dalembert.bounds.result import Bounds
 from dalembert.control.conditions import (
     FAILS,
@@ -50,7 +50,6 @@ from dalembert.law import Law
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
 
-Array = NDArray[np.float64]
 WHERE = ("actual", "desired")
 STIFFNESS, DAMPING = must("N m/rad"), must("N m s/rad")
 

@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import linear as small
-from dalembert.arguments import array, number
+from dalembert.arguments import Array, array, number
 from dalembert.compile import Kernel
 from dalembert.compile.kernel import compile_function
 from dalembert.control.transfer import TransferFunction, python_control
 from dalembert.errors import InputError, choose
 from dalembert.flow import Flow, Scalar, Scalars
 from dalembert.system import read_state
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

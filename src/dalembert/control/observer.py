@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert import scalar
 from dalembert.algorithms import composite, friction, linear, newton_euler
-from dalembert.arguments import array, number, switch
+from dalembert.arguments import Array, array, number, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Call, Kernel, compile_function, compile_rollout
 from dalembert.compile.rollout import Rollout
@@ -35,7 +35,6 @@ from dalembert.law import Law
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
 
-Array = NDArray[np.float64]
 # Where rates are made of positions: lags this much quicker than the observer take 0.5/K more, and nine tenths of the
 # noise that plain differences would have; after so many of them an arm in motion is no push any more.
 QUICKER, SETTLED = 4.0, 8.0

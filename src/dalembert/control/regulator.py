@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import linear as small
-from dalembert.arguments import array, of_kind
+from dalembert.arguments import Array, array, of_kind
 from dalembert.control.linear import StateSpace
 from dalembert.draw.blocks import Diagram, Signal, block, terminal, total
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Act, Law
 
-Array = NDArray[np.float64]
 SYMMETRIC = 1e-9  # of its largest entry, how far a weight may be from symmetric
 
 

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert import scalar
 from dalembert.algorithms import linear
-from dalembert.arguments import array, number, of_kind, switch
+from dalembert.arguments import Array, array, number, of_kind, switch
 from dalembert.control.adaptive import reference_torque
 from dalembert.control.conditions import HOLDS, SAMPLES, Condition, Conditions, assumed, positive
 from dalembert.control.controller import Controller, check_robot, sub, total
@@ -33,8 +33,6 @@ from dalembert.flow import Scalar, Scalars
 from dalembert.law import Law
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import array, number
+from dalembert.arguments import Array, array, number
 from dalembert.control.linear import StateSpace
 from dalembert.control.transfer import TransferFunction
 from dalembert.errors import InputError, choose
@@ -27,7 +27,6 @@ from dalembert.flow import Flow, Scalar, Scalars
 from dalembert.scalar import absolute, cos, exp, maximum, sin, sqrt, tanh, where
 from dalembert.symbolic.compare import Quantity, formula_quantity
 
-Array = NDArray[np.float64]
 # b² − 4mk below so many ulps of b² is zero: a gain computed for critical damping is rounded, and the poles would move
 # by the square root of that.
 ROUNDED = 16 * np.finfo(float).eps

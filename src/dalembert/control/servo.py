@@ -21,7 +21,6 @@ from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Law
 
-Array = NDArray[np.float64]
 MEASURES = ("x", "x_rate")
 MASS = "m ẍ + b ẋ + k x = f"
 WANTED = ("x_wanted", "x_wanted_rate", "x_wanted_acceleration")

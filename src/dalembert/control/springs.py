@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert.actuation.motors import Motor
-from dalembert.arguments import array, number, of_kind
+from dalembert.arguments import Array, array, number, of_kind
 from dalembert.control.second_order import MassSpringDamper
 from dalembert.errors import InputError, choose
 from dalembert.friction.equivalent import equivalent_damping, slope, structural_damping
@@ -16,8 +16,6 @@ from dalembert.robot import Robot, need_robot
 
 __all__ = ["air_stiffness", "back_emf_damping", "equivalent_damping", "gravity_stiffness", "in_parallel", "in_series"]
 __all__ += ["joint_system", "pendulum_stiffness", "shaft_stiffness", "slope", "structural_damping"]
-
-Array = NDArray[np.float64]
 
 
 # ------------------------------------------------------------------------------------------------------- springs

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import array
+from dalembert.arguments import Array, array
 from dalembert.control.linear import StateSpace, read_single
 from dalembert.control.transfer import TransferFunction, python_control
 from dalembert.draw.pyplot import pyplot, styled
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 LIVES = 16.0  # time constants after which a mode is nothing: e⁻¹⁶
 PER_TURN, LEAST = 48, 64  # points of the grid to a turn of the fastest mode alive, and of any stretch
 MOST = 200_000  # points of a stretch

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert import scalar
 from dalembert.algorithms import composite, jacobians, kinematics, linear, newton_euler, task_space as terms
@@ -39,7 +39,6 @@ from dalembert.model import Frame, Model
 from dalembert.robot import Robot
 from dalembert.spatial import rotation
 
-Array = NDArray[np.float64]
 ROW = must(of="row")
 ONE = must(zero=True, of="")
 SINGULAR = 1e-12  # of the largest singular value of J: the smallest is zero but for rounding

@@ -10,24 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, count, number
-from dalembert.errors import InputError, MissingExtraError
+from dalembert.arguments import Array, array, count, number
+from dalembert.errors import InputError
+from dalembert.lazy import library
 
 if TYPE_CHECKING:
     from dalembert.control.linear import StateSpace
     from dalembert.symbolic.compare import Quantity
 
-Array = NDArray[np.float64]
-
 
 def python_control() -> ModuleType:
     """The library python-control, when it is first needed."""
-    try:
-        import control
-    except ImportError:
-        raise MissingExtraError("python-control is not installed: pip install 'dalembert[control]'") from None
-    module: ModuleType = control
-    return module
+    return library("control")
 
 
 def read_coefficients(name: str, value: ArrayLike) -> Array:

@@ -18,9 +18,9 @@ from fractions import Fraction as F
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import array, number, of_kind
+from dalembert.arguments import Array, array, number, of_kind
 from dalembert.control.linear import StateSpace, linearize
 from dalembert.control.pid import PID, Standard
 from dalembert.control.root_locus import find_crossings
@@ -31,7 +31,6 @@ from dalembert.flow import Flow, Scalar, Scalars
 from dalembert.scalar import where
 from dalembert.simulation.fixed_step import integrate
 
-Array = NDArray[np.float64]
 LONGEST = 4_000_000  # steps
 SHORTEST = 40  # steps of a period: with fewer, what is seen is the step and not the plant
 PERIODS = 4  # over which the oscillation is measured, the last ones

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import switch, three
+from dalembert.arguments import Array, switch, three
 from dalembert.draw.pyplot import COLORS, DASHES, QUIET, pyplot, styled
 from dalembert.draw.skeleton import Skeleton, outlines, plane_of, skeleton, states
 from dalembert.errors import InputError, choose
@@ -28,7 +28,6 @@ ROOM = 0.08  # of what is drawn, left free around it
 THINNEST = 0.5  # of the longest side: the shortest side of a box in space
 TALLEST = 0.62  # of the figure: the longest side of a box in space
 VIEW = (22.0, -58.0)  # elevation and azimuth [°]
-Array = NDArray[np.float64]
 ARROW = 0.14  # of the robot's size: the axes of a frame
 AXES = (COLORS[1], COLORS[2], COLORS[0])  # x, y, z, which also bear their letters
 PALEST = 0.25  # how faint the first of several states is drawn

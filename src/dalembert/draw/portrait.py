@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, number
+from dalembert.arguments import Array, array, number
 from dalembert.compile import Kernel, compile_function
 from dalembert.draw.pyplot import COLORS, QUIET, pyplot, styled
 from dalembert.errors import InputError, choose
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 GRID = 25  # arrows along each axis
 STEPS = 1200  # of a trajectory
 FARTHER = 1.6  # times the window: a trajectory that has left it so far is not drawn on

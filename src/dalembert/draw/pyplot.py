@@ -9,8 +9,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from dalembert.errors import InputError, MissingExtraError
+from dalembert.errors import InputError
 from dalembert.files import place_of, whole
+from dalembert.lazy import library
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,11 +46,7 @@ STYLE: dict[str, Any] = {
 
 def pyplot() -> ModuleType:
     """matplotlib.pyplot."""
-    try:
-        import matplotlib.pyplot
-    except ImportError:
-        raise MissingExtraError("matplotlib is not installed: pip install 'dalembert[plot]'") from None
-    return matplotlib.pyplot
+    return library("matplotlib.pyplot")
 
 
 def style() -> dict[str, Any]:

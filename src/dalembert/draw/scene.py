@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms.kinematics import world_poses
-from dalembert.arguments import array
+from dalembert.arguments import Array, array
 from dalembert.caching import cached_property
 from dalembert.describe import mesh
 from dalembert.describe.description import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
@@ -27,7 +27,6 @@ from dalembert.robot import Robot
 from dalembert.spatial import Pose
 from dalembert.units import position_units
 
-Array = NDArray[np.float64]
 MOST_TRIANGLES = 2_000_000  # of one mesh that is read at all
 ENOUGH_TRIANGLES = 20_000  # of one mesh that is shown: a page turns a dozen of them
 BASE_COLOR, PLAIN_COLOR, JOINT_COLOR = "#5b6068", "#aab0b9", "#3a3f47"

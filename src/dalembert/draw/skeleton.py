@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array
+from dalembert.arguments import Array, array
 from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Sphere
 from dalembert.draw.scene import MOST_TRIANGLES, DrawnPart, body_poses, joint_axes, look_of, matrix_of
 from dalembert.errors import InputError
 from dalembert.kernels import check_quaternions
 from dalembert.robot import Robot
 
-Array = NDArray[np.float64]
 PARALLEL = 1e-9  # of a unit vector: what is nearer than this is along an axis
 CIRCLE = np.linspace(0.0, 2.0 * np.pi, 49)
 LINES = 4  # along a cylinder

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from dalembert.errors import DalembertError, InputError
 from dalembert.exercises.exercise import Exercise, Family, find
-from dalembert.exercises.grade import Grade, grade
+from dalembert.exercises.grading import Grade, grade
 from dalembert.exercises.sheets.markup import PLAIN, write_line
 from dalembert.exercises.sheets.sheet import Sheet
 from dalembert.files import contents, whole

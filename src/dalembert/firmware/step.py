@@ -26,7 +26,7 @@ from dalembert.errors import DalembertError, InputError
 from dalembert.flow import Flow, Scalar, Scalars
 from dalembert.law import Law, check_distinct, check_law, read_law
 from dalembert.reference import Reference, read_reference
-from dalembert.robot import Robot
+from dalembert.robot import need_robot
 from dalembert.scalar import where
 from dalembert.simulation.limits import TorqueLimits, read_torque_limits
 from dalembert.simulation.loop import ClosedLoop, follow_reference
@@ -238,8 +238,8 @@ def read_step(
     """The step that a user means, checked."""
     if not isinstance(system, System):
         raise InputError(f"firmware is made for a robot, or another system with flow(); got {type(system).__name__}")
-    if isinstance(system, Robot) and not system.driven.any():
-        raise InputError(f"{system.name!r} has no joint with a drive: there is nothing to control")
+    if not system.inputs:
+        raise InputError(f"{system.name!r} has no joints that are driven: there is nothing to control")
     if controller is None or (
         callable(controller) and not hasattr(controller, "law") and not isinstance(controller, type)
     ):
@@ -302,6 +302,4 @@ def _needs_sample_time(step: LawStep, observer: object) -> str:
 def _read_observer(observer: object, system: object) -> MomentumObserver | None:
     if observer is None or isinstance(observer, MomentumObserver):
         return observer
-    if not isinstance(system, Robot):
-        raise InputError("a momentum observer is one of a robot's joints")
-    return MomentumObserver(system, observer)
+    return MomentumObserver(need_robot(system, "a momentum observer"), observer)

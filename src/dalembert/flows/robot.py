@@ -76,7 +76,7 @@ def robot_flow(
     model, full, carried = load_models(robot, frame, payload, parameters)
     braked = _friction_change(robot, parameters)
     if carried and not (rough and robot.model.friction_by_load):  # weighed here: scalars of a trace cannot be
-        options = {**options, "method": kernels.cheaper_method(lean(robot.model))}
+        options = {**options, "method": kernels.faster_method(lean(robot.model))}
     trace = kernels.ROWS["forward_dynamics"].trace
 
     def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dalembert.arguments import need, number
+from dalembert.arguments import Array, need, number
 from dalembert.caching import cached_property
 from dalembert.control.observer import MomentumObserver, SampledObserver
 from dalembert.draw.pyplot import COLORS, pyplot, styled
@@ -38,7 +37,6 @@ from dalembert.robot import Robot
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 HOUR = 3600.0
 HOLD = 0.5  # [s] of quiet that ends an alarm; what follows sooner belongs to it
 MOST_ALARMS = 1200.0  # [1/h]: of more, one is hardly over when the next begins

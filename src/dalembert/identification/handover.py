@@ -22,6 +22,7 @@ from typing import ClassVar, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import Array
 from dalembert.describe.description import Description
 from dalembert.describe.mjcf import read_mjcf
 from dalembert.describe.mjcf.write import write_mjcf
@@ -55,7 +56,6 @@ from dalembert.identification.log.samples import Log, Samples
 from dalembert.robot import Robot
 from dalembert.words import call
 
-Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 AS_GOOD = 0.05  # of the squares, by which a higher cut-off, which distorts friction less, may be worse
 NARROW = 4.0  # the band in which cut-offs are compared is at least so many bandwidths of the motion wide

@@ -13,8 +13,8 @@ from dalembert.control.comparison import Comparison
 from dalembert.errors import InputError, choose
 from dalembert.identification.fit.identify import Identification
 from dalembert.identification.log.samples import Log
-from dalembert.interchange.libraries import library
 from dalembert.kinematics.workspace import Workspace
+from dalembert.lazy import library
 from dalembert.simulation.batch import Batch
 from dalembert.simulation.run import Run
 from dalembert.simulation.studies import MonteCarlo, Sweep

@@ -19,7 +19,7 @@ from dalembert.compile.interpret import replay
 from dalembert.control.linear import linearize
 from dalembert.control.transfer import TransferFunction
 from dalembert.errors import InputError, choose
-from dalembert.interchange.libraries import library
+from dalembert.lazy import library
 from dalembert.names import identifier
 
 if TYPE_CHECKING:

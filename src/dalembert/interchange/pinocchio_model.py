@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.describe.description import Description, Drive, Inertial, Joint, Limit, Link, Mimic, Origin, Vector
 from dalembert.errors import DescriptionError, InputError
-from dalembert.interchange.libraries import library
+from dalembert.lazy import library
 from dalembert.robot import Robot
 from dalembert.spatial.rotation import to_rpy
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.interchange.libraries import library
+from dalembert.lazy import library
 from dalembert.simulation.gradient import RolloutFunction
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, number, switch
+from dalembert.arguments import Array, array, number, switch
 from dalembert.collision.world import World as Obstacles
 from dalembert.errors import InputError, choose
 from dalembert.kernels import check_quaternions
@@ -23,7 +23,6 @@ from dalembert.simulation.fixed_step import integrate
 from dalembert.simulation.limits import read_torque_limits
 from dalembert.units import position_units
 
-Array = NDArray[np.float64]
 CLOSE = 5.0  # tolerances from the goal within which a reward and an observation of Reach look closer
 FASTEST = 50.0  # times a joint's largest velocity (or 50 rad/s): beyond it, a state is lost
 ACTIONS = ("velocity", "compensated", "torque")

@@ -13,10 +13,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, check_call
+from dalembert.arguments import Array, array, check_call
 from dalembert.errors import InputError
 from dalembert.kernels import need_tree, singular_mass
-from dalembert.kinematics.tasks import ROTATION, TRANSLATION, Array, Rows, Task, picked, task
+from dalembert.kinematics.tasks import ROTATION, TRANSLATION, Rows, Task, picked, task
 from dalembert.system import Jointed
 
 # A singular value below this part of the arm's largest is rounding: kernels carry about 1e-15, an exactly singular

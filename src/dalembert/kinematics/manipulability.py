@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.arguments import array
+from dalembert.arguments import Array, array
 from dalembert.errors import InputError, SingularityError, choose
 from dalembert.kinematics.jacobian import (
     ROUNDING,
@@ -33,7 +33,7 @@ from dalembert.kinematics.jacobian import (
     torque_limits,
     velocity_limits,
 )
-from dalembert.kinematics.tasks import Array, Rows, task, unit
+from dalembert.kinematics.tasks import Rows, task, unit
 from dalembert.system import Jointed
 
 

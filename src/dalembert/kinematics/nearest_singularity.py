@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.algorithms import jacobians
-from dalembert.arguments import array
+from dalembert.arguments import Array, array
 from dalembert.errors import InputError
 from dalembert.kernels import need_vector
 from dalembert.kinematics.jacobian import (
@@ -30,7 +30,7 @@ from dalembert.kinematics.jacobian import (
     scale_of,
 )
 from dalembert.kinematics.singular import TOLERANCE, singularities
-from dalembert.kinematics.tasks import Array, Rows, Task, task
+from dalembert.kinematics.tasks import Rows, Task, task
 from dalembert.model import Frame, Model
 from dalembert.spatial import Pose
 from dalembert.system import Jointed

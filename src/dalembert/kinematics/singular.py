@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.arguments import array
+from dalembert.arguments import Array, array
 from dalembert.errors import InputError
 from dalembert.kinematics.jacobian import (
     STATES,
@@ -34,7 +34,7 @@ from dalembert.kinematics.jacobian import (
     scale_of,
     unitless,
 )
-from dalembert.kinematics.tasks import Array, Rows, Task, share, task
+from dalembert.kinematics.tasks import Rows, Task, share, task
 from dalembert.system import Jointed
 
 # Two axes meet, or are parallel, if they miss by no more than this part of the arm's length (or this angle). Real

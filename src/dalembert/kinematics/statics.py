@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.arguments import array, number, three
+from dalembert.arguments import Array, array, number, three
 from dalembert.errors import InputError
 from dalembert.kinematics.jacobian import Integers, checked_jacobian, need_joints, torque_limits as limits_of_torque
-from dalembert.kinematics.tasks import Array, unit
+from dalembert.kinematics.tasks import unit
 from dalembert.system import Jointed
 
 # A torque below this part of the largest entry of J is rounding: that joint does not feel the force.

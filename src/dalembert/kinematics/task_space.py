@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from dalembert import kernels
 from dalembert.algorithms.task_space import GEOMETRIC
-from dalembert.arguments import array, switch
+from dalembert.arguments import Array, array, switch
 from dalembert.compile.functions import LARGEST_ANGLE
 from dalembert.errors import InputError, SingularityError, choose
 from dalembert.kernels import need_tree
@@ -29,7 +29,7 @@ from dalembert.kinematics.jacobian import (
     scale_of,
 )
 from dalembert.kinematics.singular import TOLERANCE
-from dalembert.kinematics.tasks import ROTATION, Array, Rows, Task, task
+from dalembert.kinematics.tasks import ROTATION, Rows, Task, task
 from dalembert.system import Jointed
 
 ANGLE_NAMES = {"rpy": ("roll", "pitch", "yaw")}  # of the other sequences: alpha1, alpha2, alpha3

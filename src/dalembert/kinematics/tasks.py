@@ -10,12 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import array
+from dalembert.arguments import Array, array
 from dalembert.errors import InputError, choose
-
-Array = NDArray[np.float64]
 
 ROWS = ("vx", "vy", "vz", "wx", "wy", "wz")
 TRANSLATION, ROTATION = (0, 1, 2), (3, 4, 5)

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array
+from dalembert.arguments import Array, array
 from dalembert.errors import InputError, SingularityError, choose
 from dalembert.kinematics.jacobian import ROUNDING, Integers, checked_jacobian, natural, scale_of, task_jacobian
-from dalembert.kinematics.tasks import Array, Rows, share, task
+from dalembert.kinematics.tasks import Rows, share, task
 from dalembert.system import Jointed
 
 SIDES = ("either", "right", "left")

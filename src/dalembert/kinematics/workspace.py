@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.arguments import Array
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError, choose
 from dalembert.kernels import need_vector
 from dalembert.kinematics.jacobian import need_joints
 from dalembert.kinematics.manipulability import manipulability
-from dalembert.kinematics.tasks import Array, Rows
+from dalembert.kinematics.tasks import Rows
 from dalembert.system import Jointed
 
 COORDINATES = ("x", "y", "z", "phi")

@@ -10,13 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.errors import InputError
 from dalembert.lagrange.derive import Derived, Energies
 from dalembert.lagrange.symbols import Alphabet, sp
 
-Array = NDArray[np.float64]
 POINTS = 6
 RANK = 1e-9  # relative to rows of length one
 ON_CONSTRAINT = 1e-9  # relative to φ where the search began, if that is larger than one

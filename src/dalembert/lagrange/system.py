@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import array, number
+from dalembert.arguments import Array, array, number
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel
 from dalembert.errors import InputError, choose
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from sympy import Matrix, NDimArray, Symbol
 
     from dalembert.symbolic.document import Derivation
-
-Array = NDArray[np.float64]
 
 
 class FirstOrderForm(NamedTuple):

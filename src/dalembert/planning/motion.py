@@ -73,12 +73,9 @@ class Plan:
         ]
         if self.trajectory is not None:
             c = self.trajectory.certificate
-            words = ", ".join(
-                f"{word} {100 * getattr(c, word):+.2g} %" for word in ("velocity", "acceleration", "torque")
-            )
-            lines.append(
-                f"motion: {self.duration:.3f} s, a limit is reached {100 * c.active:.0f} % of it; beyond: {words}"
-            )
+            used = {word: 1.0 + getattr(c, word) for word in ("velocity", "acceleration", "torque")}
+            words = ", ".join(f"{word} {100 * share:.6g} %" for word, share in used.items() if share > 0)
+            lines.append(f"motion: {self.duration:.3f} s; of their limits, at most: {words or 'none has one'}")
         return "\n".join(lines)
 
 

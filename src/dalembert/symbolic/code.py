@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dalembert.compile import Kernel, compile_function
-from dalembert.errors import InputError, MissingExtraError, unknown
+from dalembert.errors import InputError, unknown
+from dalembert.lazy import library
 from dalembert.scalar import Scalar
 from dalembert.symbolic.entries import ALIASES, TABLE, Nested, entry, points_of, quantity
 from dalembert.symbolic.polynomial import Polynomial
@@ -89,10 +90,7 @@ def _nested(flat: list[Scalar], shape: tuple[int, ...]) -> object:
 
 def to_sympy(e: Equations, what: str) -> Any:
     """A whole quantity as a Matrix (an Array, if it has three indices), one entry as an expression."""
-    try:
-        import sympy
-    except ImportError:
-        raise MissingExtraError("SymPy is not installed: pip install 'dalembert[lagrange]'") from None
+    sympy = library("sympy")
     names = symbols(e)
     whole = ALIASES.get(what, what) in TABLE
     value = quantity(e, what) if whole else entry(e, what)[1]

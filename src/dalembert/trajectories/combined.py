@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert import scalar
-from dalembert.arguments import of_kind
+from dalembert.arguments import Array, of_kind
 from dalembert.errors import InputError
 from dalembert.flow import Scalar
-from dalembert.trajectories.limits import Array
 from dalembert.trajectories.piecewise import TRACED, Piecewise
 from dalembert.trajectories.trajectory import Bends, Extremes, Traced, Trajectory
 

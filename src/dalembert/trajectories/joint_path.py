@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.arguments import of_kind
+from dalembert.arguments import Array, of_kind
 from dalembert.errors import InputError, SingularityError
 from dalembert.kinematics.ik.tracking import pose_error
 from dalembert.kinematics.jacobian import moving_rows, need_joints, scale_of, unitless
 from dalembert.kinematics.tasks import Rows, picked, task
 from dalembert.trajectories.combined import Along, Certified
-from dalembert.trajectories.limits import BEYOND, Array, joint_units, positive, vector
+from dalembert.trajectories.limits import BEYOND, joint_units, positive, vector
 from dalembert.trajectories.paths import POINT, POSE, poses
 from dalembert.trajectories.piecewise import Piecewise, hermite
 from dalembert.trajectories.trajectory import Trajectory

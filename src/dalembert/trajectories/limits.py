@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert import arguments
+from dalembert.arguments import Array
 from dalembert.errors import InputError
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
 
-Array = NDArray[np.float64]
 Choice = TypeVar("Choice", str, int)
 EQUAL = 1e-12  # points nearer than this part of their size are the same point
 LARGEST = 1e30  # coefficients go with the seventh power of a duration

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.arguments import number
+from dalembert.arguments import Array, number
 from dalembert.errors import InputError
 from dalembert.flow import Scalar
 from dalembert.scalar.jet import Jet, jet
 from dalembert.spatial import rotation
 from dalembert.spatial.vector import matmul
-from dalembert.trajectories.limits import EQUAL, Array, array, choice
+from dalembert.trajectories.limits import EQUAL, array, choice
 from dalembert.trajectories.piecewise import Piecewise
 from dalembert.trajectories.polynomials import ENDS, coefficients, space
 from dalembert.trajectories.sines import Sines

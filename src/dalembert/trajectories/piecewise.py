@@ -10,10 +10,11 @@ from math import factorial, perm
 import numpy as np
 
 from dalembert import scalar
+from dalembert.arguments import Array
 from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
-from dalembert.trajectories.limits import BEYOND, Array, MotionLimits
+from dalembert.trajectories.limits import BEYOND, MotionLimits
 from dalembert.trajectories.trajectory import JERK, JUMP, Bends, Extremes, Traced, Trajectory
 
 TRACED = 16  # pieces that are still a formula

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dalembert.arguments import Array
 from dalembert.errors import InputError
 from dalembert.trajectories.limits import (
     EQUAL,
-    Array,
     MotionLimits,
     choice,
     distinct,

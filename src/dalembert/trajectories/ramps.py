@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.errors import InputError, MissingExtraError
-from dalembert.trajectories.limits import EQUAL, Array, MotionLimits, choice, distinct, ends, read_limits, vector
+from dalembert.arguments import Array
+from dalembert.errors import InputError
+from dalembert.lazy import library
+from dalembert.trajectories.limits import EQUAL, MotionLimits, choice, distinct, ends, read_limits, vector
 from dalembert.trajectories.piecewise import Piecewise, keep_positions, phases, stack
 
 if TYPE_CHECKING:
@@ -189,10 +191,7 @@ def _read_profile(profile: Any, duration: float) -> tuple[Array, Array]:
 
 
 def _calculate(a: Array, b: Array, rates: dict[str, Array], limits: tuple[Array, ...], synchronize: str) -> Any:
-    try:
-        import ruckig  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        raise MissingExtraError("ruckig is not installed: pip install 'dalembert[traj]'") from None
+    ruckig = library("ruckig")
     m = len(a)
     asked = ruckig.InputParameter(m)
     asked.current_position, asked.target_position = a.tolist(), b.tolist()

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert import scalar
-from dalembert.arguments import count, number
+from dalembert.arguments import Array, count, number
 from dalembert.errors import InputError
 from dalembert.flow import Scalar
-from dalembert.trajectories.limits import Array, array, choice, duration_of, positive, read_limits, vector
+from dalembert.trajectories.limits import array, choice, duration_of, positive, read_limits, vector
 from dalembert.trajectories.trajectory import Bends, Extremes, Traced, Trajectory
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.arguments import count, number, of_kind, switch
+from dalembert.arguments import Array, count, number, of_kind, switch
 from dalembert.errors import InputError
 from dalembert.kernels import need_tree
 from dalembert.trajectories.combined import Along, Certified, bisect
-from dalembert.trajectories.limits import BEYOND, Array, MotionLimits, magnitude, read_limits
+from dalembert.trajectories.limits import BEYOND, MotionLimits, magnitude, read_limits
 from dalembert.trajectories.piecewise import Piecewise
 from dalembert.trajectories.trajectory import Trajectory, inside
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.arguments import count
+from dalembert.arguments import Array, count
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
 from dalembert.files import whole_table
 from dalembert.flow import Scalar
 from dalembert.reference import Reference
-from dalembert.trajectories.limits import Array, array, positive
+from dalembert.trajectories.limits import array, positive
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -39,6 +39,7 @@ def test_help_names_every_command_without_importing_any():
 def test_every_command_has_an_example_and_json(name):
     out = run(*name, "--help").output
     assert f"dalembert {' '.join(name)}" in out.partition("Example")[2], "its help has an example of itself"
+    assert "None" not in out, "a default or a range that is none is not shown"
     assert "--json" in out and "Print data for programs." in out
 
 

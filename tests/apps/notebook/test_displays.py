@@ -11,7 +11,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.exercises.exercise import find
-from dalembert.exercises.grade import grade
+from dalembert.exercises.grading import grade
 from dalembert.identification.log.samples import Log
 
 

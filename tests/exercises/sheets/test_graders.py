@@ -15,7 +15,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.exercises.exercise import Exercise, all_families
-from dalembert.exercises.grade import grade
+from dalembert.exercises.grading import grade
 from dalembert.exercises.sheets import Sheet, write_sheet
 from dalembert.exercises.sheets.sheet import answer_text
 

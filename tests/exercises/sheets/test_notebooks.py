@@ -11,7 +11,7 @@ import pytest
 from made import MADE
 
 from dalembert.exercises.exercise import find
-from dalembert.exercises.grade import grade
+from dalembert.exercises.grading import grade
 from dalembert.exercises.sheets import Sheet
 from dalembert.exercises.sheets.notebooks import mark, need, need_answers, write_nbgrader, write_otter
 from dalembert.exercises.sheets.sheet import answer_text

@@ -12,7 +12,7 @@ import pytest
 
 from dalembert.exercises.classes import grade_file, read_answers
 from dalembert.exercises.exercise import Answer, Exercise, all_families
-from dalembert.exercises.grade import grade
+from dalembert.exercises.grading import grade
 from dalembert.exercises.sheets import Sheet, write_sheet
 from dalembert.exercises.sheets.sheet import answer_text
 

@@ -12,7 +12,7 @@ from made import MADE
 from dalembert.draw import html
 from dalembert.errors import DalembertError
 from dalembert.exercises.exercise import all_families
-from dalembert.exercises.grade import grade
+from dalembert.exercises.grading import grade
 from dalembert.exercises.sheets import FORMATS, Sheet, paper, write_sheet
 from dalembert.exercises.sheets.markup import HTML, LATEX, PLAIN, write
 from dalembert.exercises.sheets.sheet import answer_text

@@ -175,7 +175,7 @@ def _allowed(_context: click.Context, _option: click.Parameter, words: tuple[str
 @click.option("--free", type=click.Choice(("keep", "drop")), help="Whether loose objects of a scene stay.")
 @click.pass_context
 def main(context: click.Context, /, **_options: Any) -> None:
-    """From a description of a robot arm to everything that follows from it.
+    """From a description of a robot to everything that follows from it.
 
     ROBOT is a bundled name (see 'dalembert robots') or a file: .urdf, .xacro, .toml, .xml (MJCF).
     Every command has --json for programs, and an example in its own --help.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from dalembert.exercises.classes import Marked
     from dalembert.exercises.exercise import Exercise, Family
-    from dalembert.exercises.grade import Grade
+    from dalembert.exercises.grading import Grade
 
 FORMATS = ("markdown", "latex", "pdf", "html", "otter", "nbgrader", "moodle")
 SEED = option("Which variant: a whole number.", type=click.IntRange(0, 2**32 - 1), default=0)
@@ -230,7 +230,7 @@ def grade(
     """
     from dalembert.exercises import classes
     from dalembert.exercises.exercise import find
-    from dalembert.exercises.grade import grade as grade_answers
+    from dalembert.exercises.grading import grade as grade_answers
 
     if not os.path.exists(what):
         output.refuse_idle("one exercise is graded", "variants", "output")

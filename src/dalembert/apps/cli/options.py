@@ -97,6 +97,10 @@ class Number(click.FloatRange):
             self.fail(f"{value} is not a finite number", param, ctx)
         return x
 
+    def _describe_range(self) -> str:
+        """What help prints behind the words; nothing where any number will do (click prints x<=None)."""
+        return "" if self.min is None and self.max is None else super()._describe_range()
+
 
 class NewFile(click.Path):
     """A file to write, by the endings it may have; looked at before anything is computed."""

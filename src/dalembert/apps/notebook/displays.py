@@ -17,7 +17,7 @@ from dalembert.describe.dh import DHTable
 from dalembert.draw import html
 from dalembert.draw.svg.charts import Curve, lines
 from dalembert.exercises.exercise import Exercise
-from dalembert.exercises.grade import Grade
+from dalembert.exercises.grading import Grade
 from dalembert.exercises.sheets.markup import HTML, write, write_line
 from dalembert.findings import Report
 from dalembert.identification.log.samples import Log

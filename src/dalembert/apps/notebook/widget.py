@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
+from importlib import import_module, resources
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
 from dalembert.apps.page.scene import scene_of
 from dalembert.draw.scene import read_posture
-from dalembert.errors import MissingExtraError
+from dalembert.lazy import library
 from dalembert.robot import Robot, need_robot
 
 if TYPE_CHECKING:
@@ -47,11 +47,7 @@ def view(robot: Robot, q: ArrayLike | None = None) -> AnyWidget:
 
 @cache
 def _widget() -> type[Any]:
-    try:
-        import anywidget
-        import traitlets
-    except ImportError:
-        raise MissingExtraError("anywidget is not installed: pip install 'dalembert[notebook]'") from None
+    anywidget, traitlets = library("anywidget"), import_module("traitlets")  # the second is a part of the first
     script = (resources.files("dalembert.apps.page") / "assets" / "scene.js").read_text(encoding="utf-8")
     made: dict[str, Any] = {"scene": traitlets.Dict(), "q": traitlets.List(traitlets.Float())}
     sync = {name: trait.tag(sync=True) for name, trait in made.items()}

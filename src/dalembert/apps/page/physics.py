@@ -10,12 +10,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.algorithms import joints, kinematics, linear
 from dalembert.apps.page.plant import PULL, SCALES, live_flow
 from dalembert.apps.studio.load import drives
 from dalembert.apps.studio.run import NONE, choices, falls, no_law, sentence
+from dalembert.arguments import Array
 from dalembert.compile import Kernel, compile_function
 from dalembert.compile.rollout import Rollout
 from dalembert.compile.search import Search, compile_search
@@ -39,7 +39,6 @@ from dalembert.simulation.loop import close_loop
 from dalembert.simulation.steps import METHODS
 from dalembert.units import position_units
 
-Array = NDArray[np.float64]
 METHOD, STEP = "rk4", 1e-3  # [s]
 DRAG = 60  # steps of a search from where the robot is: a hand moves on before more are done
 DRAGGED, SHUT_AND_STILL = (

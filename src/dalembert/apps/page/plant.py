@@ -45,7 +45,7 @@ def live_flow(robot: Robot) -> Flow:
     rough = any(body.friction or body.stiffness for body in robot.model.bodies)
     inertia = np.diagonal(tree.mass_matrix(robot.home))[places].tolist()
     system = Constrained(robot) if robot.loops else None
-    options = kernels.TABLE.read_options("forward_dynamics", {"method": kernels.cheaper_method(regroup(robot.model))})
+    options = kernels.TABLE.read_options("forward_dynamics", {"method": kernels.faster_method(regroup(robot.model))})
     trace = kernels.ROWS["forward_dynamics"].trace
 
     def laden(models: Callable[[Scalars], Model], u: Scalars) -> Model:

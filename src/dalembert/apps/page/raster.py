@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.apps.page.scene import Scene
+from dalembert.arguments import Array
 from dalembert.draw.scene import corners_of
 from dalembert.draw.svg.elements import picture, short
 
-Array = NDArray[np.float64]
 WIDTH, HEIGHT = 720, 460
 FINE = 2  # samples per picture element, across and up
 SCALE = 1.35  # picture elements of the file per pixel of the page

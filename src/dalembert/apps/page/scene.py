@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.algorithms import kinematics
+from dalembert.arguments import Array
 from dalembert.caching import cached_property
 from dalembert.describe.description import Mesh
 from dalembert.draw import html
@@ -30,7 +30,6 @@ from dalembert.joints import Joint
 from dalembert.robot import Robot
 from dalembert.units import position_units
 
-Array = NDArray[np.float64]
 TRIANGLES = 16_000  # of the whole robot
 PARALLEL = 1e-6
 MOVES = ("sliding", "turning")  # what a joint of one coordinate does

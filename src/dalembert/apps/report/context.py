@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 from dalembert.apps.page.scene import Scene, scene_of
+from dalembert.arguments import Array
 from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.robot import Robot
@@ -18,8 +17,6 @@ from dalembert.system import System
 
 if TYPE_CHECKING:
     from dalembert.symbolic.equations import Equations
-
-Array = NDArray[np.float64]
 
 
 LONGEST_CHAIN = 8  # coordinates one after another: M of nine, all symbolic, takes minutes

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.apps.page.scene import Scene
+from dalembert.arguments import Array
 from dalembert.draw.scene import matrix_of
 from dalembert.draw.svg.elements import FONT, INK, PAPER, SOFT, color, picture, short, width_of, words_at
 
-Array = NDArray[np.float64]
 WIDTH, HEIGHT, MARGIN = 720.0, 430.0, 64.0
 DRUM, ARROW = 15.0, 46.0  # half a joint's length, and an axis' length [px]
 TOGETHER = 13.0  # pixels within which joints share their words

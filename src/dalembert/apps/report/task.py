@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 from dalembert.apps.report.context import Context, Made, NotHereError
 from dalembert.apps.report.free import free_motion
+from dalembert.arguments import Array
 from dalembert.control.comparison import Comparison, compare
 from dalembert.control.controller import Controller
 from dalembert.control.registry import CONTROLLERS
@@ -22,7 +22,6 @@ from dalembert.robot import Robot
 from dalembert.trajectories.polynomials import minimum_jerk
 from dalembert.trajectories.trajectory import Trajectory
 
-Array = NDArray[np.float64]
 BANDWIDTH = 10.0  # rad/s
 MOST_JOINTS = 14
 SHORTEST, HOLD = 2.0, 1.0  # s of the motion, and at rest after it

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 from dalembert.apps.report.context import Context, Made, NotHereError
+from dalembert.arguments import Array
 from dalembert.draw import html
 from dalembert.draw.scene import drawn_limits
 from dalembert.draw.svg import Curve, bars, heat, lines
@@ -24,7 +24,6 @@ from dalembert.symbolic.document import Heading
 from dalembert.symbolic.kinematics import determinant
 from dalembert.symbolic.typeset import as_html
 
-Array = NDArray[np.float64]
 SAMPLES, QUICK_SAMPLES = 120_000, 20_000
 PER_CELL = 8.0  # samples that a cell should hold
 STEPS = 181

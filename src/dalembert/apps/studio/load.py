@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.apps.studio import messages
 from dalembert.apps.studio.panel import Panel, real
 from dalembert.apps.studio.scene import quaternion
-from dalembert.arguments import number, three
+from dalembert.arguments import Array, number, three
 from dalembert.constrained.system import Constrained
 from dalembert.control.controller import driven_joints
 from dalembert.errors import DalembertError
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
     from dalembert.apps.studio.studio import Studio
 
-Array = NDArray[np.float64]
 NAME = "studio payload"
 THIN = 0.02  # of the longest half axis: what has no extent is drawn so thin
 LONG = 3.0  # an infinite half axis is drawn so many times as long as the longest that is not

@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.apps.studio import messages
 from dalembert.apps.studio.load import drives
 from dalembert.apps.studio.panel import Panel, Plot, real
+from dalembert.arguments import Array
 from dalembert.constrained.system import Constrained
 from dalembert.errors import InputError
 from dalembert.identification.fit.robot import predict_torques
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from dalembert.apps.studio.studio import Studio
 
-Array = NDArray[np.float64]
 LARGEST = 64 << 20  # bytes of a log that a page may send
 FEW_NOTES = 4
 

@@ -8,13 +8,12 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.constrained.system import Constrained
 from dalembert.draw.scene import drawn_limits
 from dalembert.robot import Robot
 
-Array = NDArray[np.float64]
 NEAR = 0.05  # of the best σ_min/σ that the arm reaches: nearer to singular than this is told
 STATES = 500  # seeded, among which the best is looked for
 COLORS = {"good": "#2f855a", "near": "#b7791f", "bad": "#c53030", "plain": "inherit"}

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 Input = TypeVar("Input", bound="GuiInputHandle[Any]")
-Array = NDArray[np.float64]
 # Lines that can be told apart, also by those who see few colors (Okabe and Ito, without yellow).
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
 MOST_POINTS = 200  # of a line: a plot is a few hundred pixels wide

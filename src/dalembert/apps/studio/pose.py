@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.apps.studio import messages
 from dalembert.apps.studio.panel import Panel, real
 from dalembert.apps.studio.scene import quaternion, rotation_of
+from dalembert.arguments import Array
 from dalembert.caching import cached_property
 from dalembert.constrained.closure import newton
 from dalembert.constrained.system import Constrained
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from dalembert.apps.studio.studio import Studio
 
-Array = NDArray[np.float64]
 HALF = {"rad": np.pi, "m": 1.0}  # of a slider without limits
 STRIDE = 0.1  # a closed chain is moved in steps of this length [rad, m], so that it stays on its branch
 POINT = "studio point"

@@ -12,11 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.apps.studio import messages
 from dalembert.apps.studio.load import Payload
 from dalembert.apps.studio.panel import Panel, Plot, real
+from dalembert.arguments import Array
 from dalembert.constrained.system import Constrained
 from dalembert.control.controller import Controller, driven_joints, torques
 from dalembert.control.registry import OMEGA, ZETA, Entry, offered
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from dalembert.apps.studio.studio import Studio
 
-Array = NDArray[np.float64]
 NONE, FIRST = "none", ("PD + gravity", "PD")  # no controller at all; those to begin with, of a robot held up and not
 LEVEL = 1e-6  # [m/s²] of gravity along a way that is level
 HELD = "_held"  # of the command of a law that is asked

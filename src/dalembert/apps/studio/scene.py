@@ -7,9 +7,10 @@ from os import PathLike
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert.algorithms.energy import center_of_mass
+from dalembert.arguments import Array
 from dalembert.collision import Contact
 from dalembert.describe.description import Box, Cylinder, Sphere
 from dalembert.draw.scene import DrawnPart, body_poses, corners_of, look_of, place_along, up_of
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     Drawn: TypeAlias = BoxHandle | CylinderHandle | IcosphereHandle | MeshHandle
 
-Array = NDArray[np.float64]
 MASS_COLOR, TOTAL_COLOR = (214, 69, 65), (142, 68, 173)
 TOUCHING = (226, 30, 30)  # bodies that touch each other
 SKY = (204, 212, 222)  # white robots are seen before it

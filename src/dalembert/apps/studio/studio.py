@@ -13,7 +13,7 @@ from os import PathLike
 from typing import TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert.apps.studio import messages, server
 from dalembert.apps.studio.export import ExportPanel
@@ -23,13 +23,12 @@ from dalembert.apps.studio.pose import PosePanel, Posture
 from dalembert.apps.studio.run import RunPanel
 from dalembert.apps.studio.scene import Scene
 from dalembert.apps.studio.worker import Worker
-from dalembert.arguments import switch
+from dalembert.arguments import Array, switch
 from dalembert.draw.scene import read_posture
 from dalembert.errors import DalembertError
 from dalembert.robot import Robot, need_robot
 from dalembert.spatial.rotation import to_rpy
 
-Array = NDArray[np.float64]
 TELL = 0.25  # [s] between two looks at numbers and words while the robot moves
 BRAND = (47, 111, 176)
 WIDTH = 320.0  # of the panel [px]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import Array
 from dalembert.draw.svg.elements import (
     FONT,
     PAPER,
@@ -45,7 +46,6 @@ ANCHORS = (
     (253, 231, 37),
 )
 
-Array = NDArray[np.float64]
 SEEN = 0.15  # a bend of so many pixels is not seen
 MARGIN = 12.0
 

@@ -24,11 +24,8 @@ def static_torque(random: Random) -> Drawn:
     given, J = draw_arm(random)
     F = np.array([draw(random, 10.0, -10.0, 20.0), draw(random, 5.0, -20.0, 30.0)])
     elbow = np.stack([J[:, 0] - J[:, 1], J[:, 1]], axis=1)
-    return given | {
-        "F": F, "Jt": J.T,
-        "J": (J, J.T, elbow),
-        "tau": (J.T @ F, J @ F, -J.T @ F, elbow.T @ F),
-    }  # fmt: skip
+    wrong = (J @ F, -J.T @ F, elbow.T @ F)
+    return given | {"F": F, "Jt": J.T, "J": (J, J.T, elbow), "tau": (J.T @ F, *wrong)}
 
 
 @make

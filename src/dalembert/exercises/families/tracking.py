@@ -27,12 +27,12 @@ def cubic(random: Random) -> Drawn:
 def quintic(random: Random) -> Drawn:
     way, T = draw(random, 8, 16, 24, 32, 40, 48, 64, 80), draw(random, 1, 2)
     given = {"way": way, "T": T, "middle": T / 2}
+    a3, a4, a5 = 10 * way / T**3, 15 * way / T**4, 6 * way / T**5
     return given | {
-        "a": ([10 * way / T**3, -15 * way / T**4, 6 * way / T**5], [10 * way, -15 * way, 6 * way],
-              [10 * way / T**3, 15 * way / T**4, 6 * way / T**5]),
+        "a": ([a3, -a4, a5], [10 * way, -15 * way, 6 * way], [a3, a4, a5]),
         "v": (15 * way / (8 * T), 1.5 * way / T, way / T),
         "q": (way * (10 / 64 - 15 / 256 + 6 / 1024), way * (3 / 16 - 2 / 64), way / 4),
-    }  # fmt: skip
+    }
 
 
 @make

@@ -47,10 +47,10 @@ def inverse_velocity(random: Random) -> Drawn:
     rates = np.array([draw(random, 1.0, 2.0, -1.0, -2.0), draw(random, 0.5, 1.5, -0.5, 3.0)])
     v = J @ rates
     return given | {
-        "v": v, "J": J, "inverse": np.linalg.inv(J),
+        **{"v": v, "J": J, "inverse": np.linalg.inv(J)},
         "det": (float(np.linalg.det(J)), float(J[0, 0] * J[1, 1] + J[0, 1] * J[1, 0]), -float(np.linalg.det(J))),
         "qd": (rates, np.array([rates[0], rates.sum()]), J.T @ v, np.linalg.solve(J.T, v)),
-    }  # fmt: skip
+    }
 
 
 @make

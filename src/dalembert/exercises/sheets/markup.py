@@ -91,16 +91,18 @@ def write_line(text: str, form: Form) -> str:
 
 # ------------------------------------------------------------------------------------------------------------ LaTeX
 # A sign in words or formulas → LaTeX in math mode. Letters with accents need none.
-SIGNS = {c: f"{tex} " if tex.startswith("\\") else tex for c, tex in GREEK.values()} | {
-    "−": "-", "·": r"\cdot ", "×": r"\times ", "°": r"^\circ ", "½": r"\tfrac{1}{2}", "¼": r"\tfrac{1}{4}",
-    "≤": r"\le ", "≥": r"\ge ", "≈": r"\approx ", "≠": r"\ne ", "±": r"\pm ", "→": r"\to ", "∞": r"\infty ",
-    "∂": r"\partial ", "Σ": r"\sum ", "∑": r"\sum ", "∫": r"\int ", "√": r"\surd ", "…": r"\dots ", "ᵀ": "^T",
-    "⁻": "^{-}", "∈": r"\in ", "⊥": r"\perp ", "′": "'", "⋅": r"\cdot ", "∠": r"\angle ", "∥": r"\parallel ",
-} | {c: f"^{k}" for k, c in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {c: f"_{k}" for k, c in enumerate("₀₁₂₃₄₅₆₇₈₉")}  # fmt: skip
-SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$",
-    '"': "''", "|": "$|$", "–": "--", "—": "---", "“": "``", "”": "''", "’": "'", "‘": "`",
-}  # fmt: skip
+NAMED = re.findall(
+    r"(\S) (\S+)",
+    r"""· \cdot × \times ° ^\circ ½ \tfrac{1}{2} ¼ \tfrac{1}{4} ≤ \le ≥ \ge ≈ \approx ≠ \ne ± \pm → \to ∞ \infty
+∂ \partial Σ \sum ∑ \sum ∫ \int √ \surd … \dots ∈ \in ⊥ \perp ⋅ \cdot ∠ \angle ∥ \parallel""",
+)
+SIGNS = {c: f"{tex} " if tex.startswith("\\") else tex for c, tex in GREEK.values()}
+SIGNS |= {c: tex if tex.endswith("}") else f"{tex} " for c, tex in NAMED}
+SIGNS |= {"−": "-", "ᵀ": "^T", "⁻": "^{-}", "′": "'"}
+SIGNS |= {c: f"^{k}" for k, c in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {c: f"_{k}" for k, c in enumerate("₀₁₂₃₄₅₆₇₈₉")}
+SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {c: f"${c}$" for c in "<>|"}
+SPECIAL |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", '"': "''"}
+SPECIAL |= {"–": "--", "—": "---", "“": "``", "”": "''", "’": "'", "‘": "`"}
 DOTTED = re.compile("(.)([\u0307\u0308])")  # a letter with one dot or two
 
 
@@ -182,9 +184,9 @@ MOODLE: Form = HTML | {"display": lambda tex: escape(f"\\[{tex}\\]"), "math": la
 
 
 # --------------------------------------------------------------------------------------------------------- terminal
-WORDS = {r"\cdot": "·", r"\times": "×", r"\le": "≤", r"\ge": "≥", r"\approx": "≈", r"\ne": "≠", r"\pm": "±",
-         r"\to": "→", r"\infty": "∞", r"\partial": "∂", r"\sum": "Σ", r"\int": "∫", r"\circ": "°", r"\quad": "  ",
-         r"\dots": "…", r"\ldots": "…", r"\cdots": "⋯", r"\in": "∈", r"\Rightarrow": "⇒", r"\mid": "|"}  # fmt: skip
+WORDS = {tex: sign for sign, tex in NAMED}
+WORDS |= {r"\cdot": "·", r"\sum": "Σ", r"\circ": "°", r"\quad": "  ", r"\ldots": "…", r"\cdots": "⋯"}
+WORDS |= {r"\Rightarrow": "⇒", r"\mid": "|"}
 WORDS |= {tex: sign for sign, tex in GREEK.values()}
 HIGH = str.maketrans("0123456789+-T", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀ")
 LOW = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")

@@ -20,8 +20,8 @@ from dalembert.exercises.sheets.markup import MOODLE, PLAIN, write, write_line
 from dalembert.exercises.sheets.sheet import Sheet, draw_points, evaluate_entries
 
 # The shares, in percent, that Moodle takes for an answer; another one stops the import.
-SHARES = (0.0, 5.0, 10.0, 11.11111, 12.5, 14.28571, 16.66667, 20.0, 25.0, 30.0, 33.33333, 40.0, 50.0, 60.0, 66.66667,
-          70.0, 75.0, 80.0, 83.33333, 90.0, 100.0)  # fmt: skip
+PARTS = (0, 1 / 20, 1 / 10, 1 / 9, 1 / 8, 1 / 7, 1 / 6, 1 / 5, 1 / 4, 3 / 10, 1 / 3, 2 / 5, 1 / 2, 3 / 5, 2 / 3, 7 / 10)
+SHARES = tuple(round(100.0 * part, 5) for part in (*PARTS, 3 / 4, 4 / 5, 5 / 6, 9 / 10, 1))
 ESCAPED = {ord(c): f"&#{ord(c)};" for c in '~}#{\\"%=/'}  # what means something between the braces of a blank
 
 

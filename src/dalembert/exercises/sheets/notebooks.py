@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from dalembert.exercises.exercise import Exercise, find
-from dalembert.exercises.grade import ONE_SLIP, TWO_SLIPS, Mark, grade
+from dalembert.exercises.grading import ONE_SLIP, TWO_SLIPS, Mark, grade
 from dalembert.exercises.sheets import paper
 from dalembert.exercises.sheets.sheet import Sheet, answer_text
 

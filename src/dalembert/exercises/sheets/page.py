@@ -16,7 +16,7 @@ from dalembert.draw import html
 from dalembert.draw.html import tag
 from dalembert.exercises import numbers
 from dalembert.exercises.exercise import Answer, Exercise
-from dalembert.exercises.grade import FACTORS
+from dalembert.exercises.grading import FACTORS
 from dalembert.exercises.sheets import paper
 from dalembert.exercises.sheets.markup import HTML, write, write_line
 from dalembert.exercises.sheets.sheet import Sheet, draw_points, evaluate_entries

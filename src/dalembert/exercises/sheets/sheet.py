@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.exercises.exercise import Answer, Exercise
 from dalembert.symbolic.compare import formula_quantity
 
-Array = NDArray[np.float64]
 TRIES = 100
 
 

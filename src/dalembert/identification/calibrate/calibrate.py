@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import number
+from dalembert.arguments import Array, number
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.describe.chain import to_origin, to_pose
@@ -28,7 +28,6 @@ from dalembert.poses import _pose as checked_pose
 from dalembert.robot import Robot
 from dalembert.spatial import Pose
 
-Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Errors = tuple[Array, Array]  # distances [m] and angles [rad]; empty where no angle was measured
 GROUPS = ("base", "tool", "offsets", "origins")  # in the order of preference

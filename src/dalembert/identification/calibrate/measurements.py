@@ -13,13 +13,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.arguments import array, number
+from dalembert.arguments import Array, array, number
 from dalembert.errors import InputError
 from dalembert.poses import _pose as checked_pose
 from dalembert.robot import Robot
 from dalembert.spatial import rotation
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import array, count, number, switch
+from dalembert.arguments import Array, array, count, number, switch
 from dalembert.caching import cached_property
 from dalembert.collision.world import World
 from dalembert.errors import InputError, SingularityError, choose
@@ -43,7 +43,6 @@ from dalembert.trajectories.limits import joint_units
 from dalembert.trajectories.sines import Sines
 from dalembert.trajectories.trajectory import Trajectory
 
-Array = NDArray[np.float64]
 PER_HARMONIC = 30  # samples per period and harmonic: products of several joints' sines are resolved
 FINER = 10  # times finer is the grid of the certificate
 SPARE = 0.005  # of every range and of the arm's size, kept free while optimizing: what happens between samples

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dalembert.arguments import number
+from dalembert.arguments import Array, number
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
 from dalembert.files import whole_table
@@ -25,7 +24,6 @@ from dalembert.trajectories.trajectory import Trajectory
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 TOLD = 1e-3  # [m] below the base plane: bounds of frames that move level come so deep
 NOT_CHECKED = (
     "not checked: collisions of the arm with itself, with its tool, with cables and with anything around it; "

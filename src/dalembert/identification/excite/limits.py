@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert.algorithms.kinematics import world_poses
-from dalembert.arguments import array, count, number, of_kind
+from dalembert.arguments import Array, array, count, number, of_kind
 from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.flow import Scalars
@@ -28,7 +28,6 @@ SHARE = 0.5  # of the lowest elastic mode: what lies above it excites the mode (
 DRAWS = 1000  # of positions, to find the lowest mode
 TRIALS = 4  # random positions at which origins are compared
 SAME = 1e-9  # of the arm's size: origins that are nearer than this at all trials are one point
-Array = NDArray[np.float64]
 KINDS = ("position", "velocity", "acceleration", "torque")
 
 

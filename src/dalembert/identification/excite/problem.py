@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.algorithms import newton_euler, regressor
+from dalembert.arguments import Array
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.compile.interpret import replay
@@ -29,7 +30,6 @@ from dalembert.identification.fit.regressor import Base, Columns
 from dalembert.model.lean import lean
 from dalembert.trajectories.sines import Sines, fourier
 
-Array = NDArray[np.float64]
 Criterion = Callable[[Array, float], tuple[float, Array]]
 Shape = Callable[[Array, Array], tuple[Array, Array]]
 FLOOR = 1e-14  # of the largest eigenvalue: what is smaller is rounding

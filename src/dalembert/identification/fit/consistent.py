@@ -25,14 +25,14 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dalembert.errors import InputError, MissingExtraError
+from dalembert.arguments import Array
+from dalembert.errors import InputError
 from dalembert.identification.fit.estimate import Estimate
 from dalembert.identification.fit.regression import Compressed
 from dalembert.identification.fit.regressor import ONE_SIDED, Base, Columns, find_units
+from dalembert.lazy import library
 
-Array = NDArray[np.float64]
 MARGIN = 1e-6  # of a body's own size: how far inside the cone the answer is asked to be
 EXACT = 1e-7  # of the torques: what is left below it is rounding
 GAP = 1e-3  # of the residual's square, between an answer and its lower bound: it is the best
@@ -191,11 +191,9 @@ def _project(
     """The x with right − rows x in the cones that is least in (‖A x − b‖² + ‖pull x‖²)/left², iterations and the
     solver's word; to the solver the root of that is counted in a unit that it may like better, `posed` with what
     it adds to its diagonal. ArithmeticError where it is not, or not shown to be, the least."""
-    try:
-        import clarabel
-        from scipy import sparse
-    except ImportError:
-        raise MissingExtraError("clarabel is not installed: pip install 'dalembert[opt]'") from None
+    from scipy import sparse
+
+    clarabel = library("clarabel")
     unit, added = posed
     whole = unit * left
     _, s, Vt = np.linalg.svd(A / whole, full_matrices=True)

@@ -34,7 +34,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import number
+from dalembert.arguments import Array, number
 from dalembert.errors import InputError, SingularityError, choose
 from dalembert.identification.fit.regression import (
     Compressed,
@@ -48,7 +48,6 @@ from dalembert.identification.fit.regressor import Base, Columns
 from dalembert.identification.log.samples import Samples, find_direction
 from dalembert.reference import Reference
 
-Array = NDArray[np.float64]
 Solution = tuple[Array, Array, float]  # β, (AᵀA)⁻¹, condition of the columns scaled to unit length
 ROUNDS = 60  # of reweighting; five are usual, of robust fits ten to twenty
 SINGULAR = 1e-12  # of the smallest singular value of scaled columns against the largest

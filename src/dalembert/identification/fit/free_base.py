@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, number, wrenches_of
+from dalembert.arguments import Array, array, number, wrenches_of
 from dalembert.errors import InputError, SingularityError
 from dalembert.identification.fit.regressor import Base, from_matrix
 from dalembert.robot import Robot, need_robot
 
-Array = NDArray[np.float64]
 STATES = 400  # drawn, of which base parameters are told apart
 SINGULAR = 1e-10  # of the scaled columns' singular values, smallest over largest
 

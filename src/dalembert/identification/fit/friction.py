@@ -21,6 +21,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, choose
 from dalembert.friction import LAWS, Friction, friction
@@ -30,7 +31,6 @@ from dalembert.identification.fit.regression import Compressed, Regression, regr
 from dalembert.identification.fit.regressor import Base, Columns, base
 from dalembert.identification.log.samples import Samples
 
-Array = NDArray[np.float64]
 Theta = dict[str, Array]  # values of each joint (n,)
 STEPS = 30
 WIDEST = 0.7  # of one step of log θ

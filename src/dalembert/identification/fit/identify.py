@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import of_kind
+from dalembert.arguments import Array, of_kind
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, SingularityError, choose
 from dalembert.friction import Friction
@@ -35,7 +35,6 @@ from dalembert.identification.log.samples import Log, Samples
 from dalembert.reference import Reference
 from dalembert.robot import Robot, need_robot
 
-Array = NDArray[np.float64]
 WAYS = ("ordinary", "weighted", "robust", "instrumental", *SOUGHT)
 LEAST = 4.0  # of the motion's bandwidth: above it, torques of noisy logs are fitted to noise by bodies that cannot be
 MOST_OPEN = 1 / 3  # of the base parameters: a log that leaves more of them open is none to identify by

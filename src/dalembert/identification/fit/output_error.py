@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.arguments import array, count, number, of_kind
+from dalembert.arguments import Array, array, count, number, of_kind
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, choose
 from dalembert.identification.fit.regressor import Base, Columns, base
@@ -27,7 +27,6 @@ from dalembert.identification.log.samples import Log
 from dalembert.robot import Robot, need_robot
 from dalembert.simulation.gradient import RolloutFunction, rollout_function
 
-Array = NDArray[np.float64]
 LANES = 2**21  # numbers that derivatives of some windows may take at once, 16 MB
 FIRST = 1e-6  # damping to begin with, of the diagonal
 MOST_DAMPING = 1e8

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import array, number
+from dalembert.arguments import Array, array, number
 from dalembert.describe import mass as mass_of, mesh as mesh_file
 from dalembert.describe.chain import to_pose
 from dalembert.describe.description import Geometry, Inertial, Mesh, Origin
@@ -24,7 +24,6 @@ from dalembert.robot import Robot
 from dalembert.spatial import Inertia
 from dalembert.spatial.vector import matscale, scale
 
-Array = NDArray[np.float64]
 Measured = float | tuple[float, float]  # a number alone, or with its standard deviation
 GRAVITY = 9.81
 NODES = 64  # of the quadrature over a quarter of a swing

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.algorithms import linear, regressor
+from dalembert.arguments import Array
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, SingularityError, choose
 from dalembert.flow import Scalar, Scalars
@@ -38,7 +39,6 @@ from dalembert.identification.log.samples import Samples, list_runs
 from dalembert.robot import Robot
 from dalembert.spatial import Inertia
 
-Array = NDArray[np.float64]
 TEN = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 STEPS = 50
 KNOWN = "known"

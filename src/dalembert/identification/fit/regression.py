@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.errors import InputError
 from dalembert.identification.fit.regressor import BLOCK, Base, Columns
 from dalembert.identification.log.filters import butterworth_gain
@@ -40,7 +41,6 @@ from dalembert.identification.log.samples import Samples, list_runs
 if TYPE_CHECKING:
     from distributed import Client
 
-Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Weigh = Callable[[Array, Array], Array]  # (Y_b, τ) → what each sample of each joint is multiplied by, (N, n)
 # Up to which condition number of the first piece (columns of unit size, τ among them) a way loses no digits that

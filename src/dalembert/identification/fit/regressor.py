@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import scalar
 from dalembert.algorithms import linear, regressor
-from dalembert.arguments import array
+from dalembert.arguments import Array, array
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.describe.description import Drive, Joint, Origin
@@ -30,7 +30,6 @@ from dalembert.flow import Scalar, Scalars
 from dalembert.identification.log.samples import Samples, find_direction
 from dalembert.robot import Robot
 
-Array = NDArray[np.float64]
 FRICTION = ("viscous", "coulomb", "offset")
 DEPENDENT = 1e-8  # of a unit column's distance from those before it: random motions tell columns apart at 1e-3 and more
 DIGITS = 12  # of a number of a description that were written, and are no rounding of a computation

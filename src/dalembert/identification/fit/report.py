@@ -9,6 +9,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.draw.html import figure, listed, page, paragraph, right, table, tag, verdict
 from dalembert.draw.svg import Curve, lines
 from dalembert.findings import Finding
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from dalembert.identification.fit.identify import Identification
     from dalembert.identification.handover import Outcome
 
-Array = NDArray[np.float64]
 HEIGHT = 190
 MEASURED, PREDICTED, RESIDUAL = 7, 1, 0  # tones of `dalembert.draw.svg`: gray, orange, blue
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dalembert.arguments import number, of_kind
+from dalembert.arguments import Array, number, of_kind
 from dalembert.describe.description import Drive, Inertial, Joint, Origin
 from dalembert.errors import choose
 from dalembert.friction import Friction, friction as law
@@ -18,7 +17,6 @@ from dalembert.robot import Robot
 from dalembert.spatial import Pose
 from dalembert.spatial.rotation import to_rpy
 
-Array = NDArray[np.float64]
 DRY = ("coulomb", "coulomb+", "coulomb-", "load")  # columns that turn over with the direction
 WIDEST = 0.3  # of the fastest rate, a width that is tried
 WORTH = 2e-3  # of a joint's squares, for which a width beyond the noise is taken

@@ -20,12 +20,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.caching import cached_property
 from dalembert.identification.fit.regression import Compressed, Regression, join
 from dalembert.identification.fit.regressor import FRICTION, Base, Columns, base
 from dalembert.identification.log.samples import Samples
 
-Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 BLOCKS = 6
 # Columns that may be given up or taken, for all joints together; and those that a fit begins with. (Coulomb friction of

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dalembert.arguments import Array
 from dalembert.errors import DalembertError, InputError, MissingExtraError, unknown
-from dalembert.identification.log.samples import Array, Table
+from dalembert.identification.log.samples import Table
 from dalembert.words import say
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.errors import InputError
 from dalembert.identification.log.columns import say_lock
 from dalembert.identification.log.families import WORDS, tokens
-from dalembert.identification.log.samples import Array, Integers, Table
+from dalembert.identification.log.samples import Integers, Table
 from dalembert.identification.log.settings import DEGREE
 from dalembert.identification.log.times import interpolate
 from dalembert.robot import Robot

@@ -17,13 +17,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.errors import InputError, choose, listed, unknown
 from dalembert.identification.log.families import TIMES, ColumnFamily, Joint, find_families, tokens
 from dalembert.identification.log.samples import Table
 from dalembert.identification.log.settings import UNITS
 from dalembert.words import call, say
-
-Array = NDArray[np.float64]
 
 EVEN = 0.5  # steps of a clock lie within this part of their median, nearly all of them
 ALIKE = 0.9  # correlation of recorded rates with the differences of positions

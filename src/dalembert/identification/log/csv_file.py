@@ -13,10 +13,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from dalembert.arguments import Array
 from dalembert.errors import InputError
 from dalembert.files import LOG, contents
 from dalembert.identification.log.families import group_of, tokens
-from dalembert.identification.log.samples import Array, Integers, Table
+from dalembert.identification.log.samples import Integers, Table
 
 COMMENTS = ("#", "%", "//")
 SHOWN = 5  # of the rows that have a trouble, so many are named

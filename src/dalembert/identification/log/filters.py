@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.draw.pyplot import pyplot, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 # Blackman–Harris, four terms: side lobes 92 dB down, so that a slow large motion does not cover the noise.
 WINDOW = (0.35875, -0.48829, 0.14128, -0.01168)

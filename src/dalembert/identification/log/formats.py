@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import Array
 from dalembert.errors import InputError, MissingExtraError
 from dalembert.files import BAG, LOG, opened
 from dalembert.identification.log.bag import read_bag, refusing
 from dalembert.identification.log.columns import is_clock
 from dalembert.identification.log.csv_file import read_csv
 from dalembert.identification.log.families import TIMES, WORDS, group_of, tokens
-from dalembert.identification.log.samples import Array, Table
+from dalembert.identification.log.samples import Table
 from dalembert.identification.log.times import interpolate
 from dalembert.words import call
 

@@ -19,6 +19,7 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.caching import cached_property
 from dalembert.identification.log import times
 from dalembert.identification.log.correction import Correction, Order
@@ -27,7 +28,6 @@ from dalembert.identification.log.settings import DEGREE
 from dalembert.identification.log.witnesses import G0, Hearing, Motion, Torques, mechanism
 from dalembert.robot import Robot
 
-Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 ROUNDS = 3  # of a descent

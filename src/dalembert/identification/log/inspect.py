@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.errors import InputError
 from dalembert.findings import Finding, Report, Severity, sort_findings
 from dalembert.identification.log import checks, filters, times
@@ -22,8 +22,6 @@ from dalembert.identification.log.samples import Log, Samples
 from dalembert.identification.log.settings import DEGREE, UNITS
 from dalembert.robot import Robot
 from dalembert.words import say
-
-Array = NDArray[np.float64]
 
 WITHOUT = 1.3  # times the error, without which a lag is left to its user: friction that is slow to turn looks alike
 LEAST_MOTION = 0.1  # rad, m: a joint that moves less tells little of what it carries

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.arguments import count, number, of_kind
+from dalembert.arguments import Array, count, number, of_kind
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, choose
 from dalembert.identification.log import filters, times
@@ -32,7 +32,6 @@ from dalembert.identification.log.samples import Log, Samples, find_direction
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 # Samples kept per period of the cut-off: more of them only repeat each other.
 DENSITY = 5.0

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.arguments import of_kind, plain_array
+from dalembert.arguments import Array, of_kind, plain_array
 from dalembert.display import Displayed
 from dalembert.errors import InputError
 
-Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 

@@ -21,15 +21,14 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import array, number, three
+from dalembert.arguments import Array, array, number, three
 from dalembert.errors import InputError, choose, unknown
 from dalembert.files import DESCRIPTION, contents
 from dalembert.robot import Robot
 from dalembert.words import call, read_number, read_value, say
 
-Array = NDArray[np.float64]
 ByGroup = Mapping[str, "ArrayLike | None"]
 
 DEGREE, TURN = math.pi / 180, 2 * math.pi

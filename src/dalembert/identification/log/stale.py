@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.identification.log.samples import Array, Integers, Table
+from dalembert.arguments import Array
+from dalembert.identification.log.samples import Integers, Table
 
 Mask = NDArray[np.bool_]
 NEIGHBORS = 4  # changes before and after a repeat that tell what is usual there

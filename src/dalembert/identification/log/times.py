@@ -8,16 +8,14 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import array, number
+from dalembert.arguments import Array, array, number
 from dalembert.errors import InputError
 from dalembert.identification.log.samples import Integers, Log, Table
 from dalembert.identification.log.settings import UNITS
 from dalembert.identification.log.stale import Mask, Stale
 from dalembert.words import call, say
-
-Array = NDArray[np.float64]
 
 # Steps that logs of arms have: 5 Hz to 20 kHz [s].
 STEPS = (5e-5, 0.2)

@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.algorithms.regressor import PER_BODY, regressor
+from dalembert.arguments import Array
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.flow import Scalar, Scalars
 from dalembert.identification.fit.regressor import Base, from_matrix
 from dalembert.robot import Robot
 
-Array = NDArray[np.float64]
 G0 = 9.81
 RIDGE = 1e-5  # of columns of unit size
 MOST_SIGNS = 10  # joints of which all signs are tried

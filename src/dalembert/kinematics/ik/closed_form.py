@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import jacobians, kinematics, linear
-from dalembert.arguments import switch
+from dalembert.arguments import Array, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError
@@ -22,7 +22,7 @@ from dalembert.kernels import need_tree
 from dalembert.kinematics.ik import targets
 from dalembert.kinematics.ik.families import Plan, plan_of
 from dalembert.kinematics.ik.geometry import chain_of
-from dalembert.kinematics.ik.solution import FOUND, HUGE, MISSED, OUTSIDE, REPEATED, Array, Solutions
+from dalembert.kinematics.ik.solution import FOUND, HUGE, MISSED, OUTSIDE, REPEATED, Solutions
 from dalembert.kinematics.ik.subproblems import Angle
 from dalembert.model import Frame, Model
 from dalembert.model.model import Coordinate

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, count, number, switch
+from dalembert.arguments import Array, array, count, number, switch
 from dalembert.display import Displayed
 from dalembert.errors import InputError, choose
 from dalembert.kernels import check_quaternions, need_tree
@@ -27,7 +27,6 @@ from dalembert.kinematics.tasks import Rows, Task, task
 from dalembert.quadratic import need_daqp, solve_qp
 from dalembert.system import Jointed
 
-Array = NDArray[np.float64]
 TOLERANCE = 1e-6  # [m, rad] of a task
 STEPS = 100
 LONGEST = 0.3  # [rad, m] of one step in any coordinate: beyond it the linear model means little

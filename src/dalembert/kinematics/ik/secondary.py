@@ -11,16 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import array
+from dalembert.arguments import Array, array
 from dalembert.compile.search import settings
 from dalembert.errors import InputError, unknown
 from dalembert.kinematics.ik.numeric import HALFWAY, STEPS, NumericSolver
 from dalembert.kinematics.manipulability import manipulability, manipulability_gradient
 from dalembert.system import Jointed
 
-Array = NDArray[np.float64]
 ROUNDS = 60
 FIRST = 0.5  # of the way that the gradient asks for; halved where it does not help
 SMALLEST = 1e-3  # then it is given up

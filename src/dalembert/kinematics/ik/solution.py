@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.caching import cached_property
 from dalembert.display import Displayed
 from dalembert.errors import InputError
@@ -66,7 +67,6 @@ class Solution(Displayed):
 
 
 # Every branch, of closed forms.
-Array = NDArray[np.float64]
 
 FOUND, MISSED, OUTSIDE, REPEATED = range(4)
 HUGE = 1e100  # no sum of a pose's entries: beyond it a target counts as not finite

@@ -9,14 +9,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.compile import cache
 from dalembert.compile.search import Search
 from dalembert.joints import Joint
 from dalembert.system import Jointed
 
-Array = NDArray[np.float64]
 COUNT = 128
 CANDIDATES = 256
 PROBES = 1000

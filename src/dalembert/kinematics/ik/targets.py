@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import plain_array
+from dalembert.arguments import Array, plain_array
 from dalembert.errors import InputError
 from dalembert.scalar import Scalar, absolute, maximum
 from dalembert.spatial.vector import cross, dot
 
-Array = NDArray[np.float64]
 NO_POSE = 5e-5  # how far RᵀR may be from 1, and the last row from (0, 0, 0, 1): six digits will do
 ROUNDED = 1e-12  # beyond this a rotation is made one before it is used
 LARGEST = 1e6  # [rad or m] the largest of a start: sines of larger angles have few digits left

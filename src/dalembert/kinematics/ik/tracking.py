@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import array, number
+from dalembert.arguments import Array, array, number
 from dalembert.errors import InputError, unknown
 from dalembert.kernels import need_tree
 from dalembert.kinematics.ik.numeric import goal as goal_of
@@ -22,7 +22,6 @@ from dalembert.quadratic import TOLERANCE, need_daqp, solve_qp
 from dalembert.spatial import rotation
 from dalembert.system import Jointed
 
-Array = NDArray[np.float64]
 DAMPING = 0.05  # of "damped", in units of J
 SMALLEST = 1e-10  # singular values below this share of the largest count as zero in "inverse"
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.algorithms.kinematics import world_poses
+from dalembert.arguments import Array
 from dalembert.collision.enclose import row_of
 from dalembert.collision.solids import SOLIDS
 from dalembert.collision.spheres import neighbors
@@ -27,7 +27,6 @@ from dalembert.spatial import Pose
 from dalembert.trust.doctor.document import Document, Found, rule
 from dalembert.trust.doctor.reach import READ, Extent, Points, reach_of, unite, vertices
 
-Array = NDArray[np.float64]
 DEEP = 1e-3  # [m]
 GRID = 9  # points along each side of a shape
 MOST = 200  # shapes: more are not compared

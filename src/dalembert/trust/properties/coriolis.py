@@ -11,9 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Unpack, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import array
+from dalembert.arguments import Array, array
 from dalembert.compile import Kernel, compile_function
 from dalembert.display import align
 from dalembert.draw.pyplot import pyplot, styled
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 GIVEN = "as given"  # the mechanism's own C, where it is not one of the robot's choices
 
 

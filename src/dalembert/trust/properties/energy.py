@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import array, number, of_kind
+from dalembert.arguments import Array, array, number, of_kind
 from dalembert.draw.pyplot import QUIET, pyplot, styled
 from dalembert.errors import InputError
 from dalembert.flows.books import spring_energy
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 CLOSES = INTEGRATED
 STEPPED = 1e-2  # the same of a run: dry friction turns round between its steps
 MOTIONS = 6

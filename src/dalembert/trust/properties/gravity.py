@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.arguments import Array
 from dalembert.bounds import lengths
 from dalembert.control.conditions import find_magnitudes
 from dalembert.kernels import need_vector
@@ -27,7 +27,6 @@ from dalembert.trust.properties.mechanism import (
 )
 from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, Verdict, silent
 
-Array = NDArray[np.float64]
 WAYS = 5
 SWEEPS, STARTS = 60, 64  # of the search for the lowest place
 OUT = (1e4, 1e6)  # [m] how far out a slide without end is looked at

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.algorithms.massless import unresisted
+from dalembert.arguments import Array
 from dalembert.bounds import lengths
 from dalembert.model.model import Body, Model
 from dalembert.robot import Robot
 from dalembert.trust.properties.mechanism import Trial, form, judge, largest, times, transpose
 from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, Verdict, silent
 
-Array = NDArray[np.float64]
 FAR = (1.0, 10.0, 100.0)  # [m] how far out sliding joints are looked at
 BEYOND = (1e2, 1e4)  # [m] and how far to see whether M goes on growing
 PLACES = 16  # where that is looked at

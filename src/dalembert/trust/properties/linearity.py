@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.algorithms import energy, newton_euler
+from dalembert.arguments import Array
 from dalembert.identification.fit.regressor import Columns, base
 from dalembert.model import Model
 from dalembert.robot import Robot
@@ -15,7 +15,6 @@ from dalembert.spatial import Inertia
 from dalembert.trust.properties.mechanism import INTEGRATED, Trial, accumulate, judge, swing
 from dalembert.trust.properties.property import Verdict, silent
 
-Array = NDArray[np.float64]
 FEW = 3  # states at which other parameters are tried, by the algorithm on plain floats
 ROWS = 401  # of a motion along which ∫ q̇ᵀY is taken, for every column
 ONLY_ROBOTS = "a regressor is known of a Robot"

@@ -13,9 +13,9 @@ from functools import wraps
 from typing import Any, Protocol, TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import array, count
+from dalembert.arguments import Array, array, count
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel
 from dalembert.errors import DalembertError, InputError
@@ -26,7 +26,6 @@ from dalembert.system import SYSTEM, System
 from dalembert.trust.properties.identities import Identities
 from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, STATEMENTS, Property, Verdict
 
-Array = NDArray[np.float64]
 Of1 = Callable[[Array], Any]
 Of2 = Callable[[Array, Array], Any]
 Of3 = Callable[[Array, Array, Array], Any]

@@ -161,7 +161,7 @@ def _rates(robot: Robot, x: Array) -> Array:
 @dataclass(frozen=True)
 class Source:
     """`again` is the linkage of the file read by the standard library, or None and the reason why not; `urdf` is what
-    other libraries are given; `warnings`, how many the reader gave of the robot, where `robot` is not as it was read."""
+    other libraries are given; `warnings`, how many the reader gave of the robot, where `robot` is another."""
 
     robot: Robot
     title: str

@@ -9,7 +9,7 @@ import pytest
 
 from dalembert.errors import InputError
 from dalembert.exercises.exercise import Answer, Exercise, Wrong, find
-from dalembert.exercises.grade import Mark, grade, read_choice
+from dalembert.exercises.grading import Mark, grade, read_choice
 from dalembert.exercises.numbers import LONGEST, read_number, read_unit
 
 

@@ -1,0 +1,105 @@
+"""The names of the package and where they live: read by type checkers, and by `lazy.open_door` when it is imported."""
+
+from dalembert import (
+    actuation as actuation,
+    bounds as bounds,
+    collision as collision,
+    compile as compile,
+    constrained as constrained,
+    control as control,
+    draw as draw,
+    exercises as exercises,
+    firmware as firmware,
+    friction as friction,
+    identification as identification,
+    interchange as interchange,
+    kinematics as kinematics,
+    lagrange as lagrange,
+    optimal as optimal,
+    planning as planning,
+    robots as robots,
+    scalar as scalar,
+    simulation as simulation,
+    spatial as spatial,
+    trajectories as trajectories,
+)
+from dalembert.actuation.driven import DrivenRobot as DrivenRobot
+from dalembert.actuation.flexible import FlexibleRobot as FlexibleRobot
+from dalembert.actuation.motors import DCMotor as DCMotor, FluidDrive as FluidDrive, TorqueSource as TorqueSource
+from dalembert.actuation.transmission import Gear as Gear, Transmission as Transmission
+from dalembert.apps import notebook as notebook, studio as studio
+from dalembert.apps.page.page import write_page as write_page
+from dalembert.apps.report.page import write_report as write_report
+from dalembert.collision.world import World as World
+from dalembert.constrained.system import Constrained as Constrained
+from dalembert.describe import mass as mass
+from dalembert.describe.description import (
+    Box as Box,
+    Capsule as Capsule,
+    Cylinder as Cylinder,
+    Description as Description,
+    Drive as Drive,
+    Inertial as Inertial,
+    Joint as Joint,
+    Limit as Limit,
+    Link as Link,
+    Loop as Loop,
+    Mesh as Mesh,
+    Mimic as Mimic,
+    Origin as Origin,
+    Sphere as Sphere,
+)
+from dalembert.describe.dh import DHRow as DHRow, check_dh_frames as check_dh_frames
+from dalembert.errors import (
+    DalembertError as DalembertError,
+    DescriptionError as DescriptionError,
+    InputError as InputError,
+    MissingExtraError as MissingExtraError,
+    ModelWarning as ModelWarning,
+    SingularityError as SingularityError,
+    UnitWarning as UnitWarning,
+    UnknownNameError as UnknownNameError,
+)
+from dalembert.findings import Finding as Finding, Report as Report
+from dalembert.flow import Flow as Flow
+from dalembert.identification.fit.identify import identify as identify
+from dalembert.identification.log.read import read_log as read_log
+from dalembert.lagrange.bodies import Particle as Particle, RigidBody as RigidBody
+from dalembert.lagrange.symbols import coordinates as coordinates, rate as rate
+from dalembert.lagrange.system import LagrangianSystem as LagrangianSystem
+from dalembert.law import Law as Law
+from dalembert.loading import load as load
+from dalembert.optimal.predictive import PredictiveControl as PredictiveControl
+from dalembert.optimal.problem import OptimalControl as OptimalControl
+from dalembert.poses import (
+    ad as ad,
+    adjoint as adjoint,
+    axis_angle as axis_angle,
+    distance_se3 as distance_se3,
+    distance_so3 as distance_so3,
+    euler_angles as euler_angles,
+    exp3 as exp3,
+    exp6 as exp6,
+    inverse as inverse,
+    log3 as log3,
+    log6 as log6,
+    pose as pose,
+    project_se3 as project_se3,
+    project_so3 as project_so3,
+    screw as screw,
+    screw_parameters as screw_parameters,
+)
+from dalembert.robot import Robot as Robot
+from dalembert.simulation.options import (
+    Inputs as Inputs,
+    JointLimits as JointLimits,
+    Sensors as Sensors,
+    Solver as Solver,
+)
+from dalembert.simulation.run import Run as Run
+from dalembert.simulation.simulate import simulate as simulate
+from dalembert.trust import properties as properties
+from dalembert.trust.doctor.check import CheckUp as CheckUp, check as check
+from dalembert.trust.verify.verify import verify as verify
+
+__version__: str
