@@ -3,7 +3,9 @@ graph, and compiled kernels."""
 
 from __future__ import annotations
 
+import inspect
 from functools import cache
+from itertools import count, islice
 
 import numpy as np
 import pytest
@@ -464,22 +466,20 @@ def test_regressor_with_friction_and_mimic_joints():
 
 @pytest.mark.long
 def test_five_hundred_trees_of_all_kinds_of_joints():
-    """On plain floats: recursion, composite and articulated bodies, C, momenta and energy agree in each."""
-    for seed in range(500):
-        robot = Robot(random_tree(100 + seed, 2 + seed % 7, several=True, mimic=seed % 3 == 0, rotors=seed % 2 == 0))
+    """Every law above that is stated of algorithms, on plain floats."""
+    alone = (test_closed_matrix_form, test_the_lean_model_has_the_same_dynamics)
+    tests = [f for name, f in globals().items() if name.startswith("test_")]
+    laws = [f for f in tests if list(inspect.signature(f).parameters) == ["robot", "run"]]
+    words = lambda k: dict(several=True, mimic=k % 3 == 0, rotors=k % 2 == 0)  # noqa: E731
+    trees = ((100 + k, Robot(random_tree(100 + k, 2 + k % 7, **words(k)))) for k in count())
+    curved = ((seed, robot) for seed, robot in trees if robot.model.curved is not None)
+    assert len(laws) > 20
+    for seed, robot in islice(curved, 500):
         run = lambda name, *a, robot=robot, **k: evaluate(robot, "float", name, *a, **k)  # noqa: E731
-        q, qd, qdd = state(robot, seed)
-        tau, M, C = run("inverse_dynamics", q, qd, qdd), run("mass_matrix", q), run("coriolis_matrix", q, qd)
-        assert error(M @ qdd + C @ qd + run("gravity_torque", q), tau, 1.0) < ROUNDING, seed
-        for method in ("factorized",) if robot.model.mimics else ("factorized", "articulated"):
-            assert error(run("forward_dynamics", q, qd, tau, method=method), qdd, 1.0) < SOLVED, seed
-        h = 1e-6
-        M_dot = (run("mass_matrix", step(robot, q, h * qd)) - run("mass_matrix", step(robot, q, -h * qd))) / (2 * h)
-        assert error(C + C.T, M_dot, 1.0) < 10 * DIFFERENCE, seed
-        assert error(run("kinetic_energy", q, qd), 0.5 * qd @ M @ qd, 1.0) < ROUNDING, seed
-        A = run("centroidal_momentum_matrix", q)
-        assert error(A @ qd, run("momentum", q, qd, about="com"), 1.0) < ROUNDING, seed
-        Y = run("regressor", q, qd, qdd, rotor=True)
-        assert error(Y @ robot.parameters(rotor=True), tau, 1.0) < ROUNDING, seed
-        d = run("difference", q, step(robot, q, qdd))
-        assert error(d, qdd, 1.0) < ROUNDING, seed
+        try:
+            for law in laws:
+                law(robot, run)
+            for law in alone:
+                law(robot)
+        except AssertionError as error:
+            raise AssertionError(f"{law.__name__}, tree {seed}") from error

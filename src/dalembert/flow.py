@@ -65,6 +65,8 @@ class Flow:
     v itself if not given, which only methods of order one can do with where tangent vectors do not commute.
     `position_rates(q, v)`: q̇ of the positions as numbers beside the manifold, along it, which adaptive methods need;
     q ⊕ 0 brings them back onto it.
+    `transport(d, p)`: of a flow in momenta on a group, whose states are (q, p): (ad_dᵀ p, Ad_exp(d)ᵀ p, the average of
+    Ad_exp(s d)ᵀ p, s from 0 to 1); `rate` is then (v, ṗ), and implicit midpoint symplectic.
     `sample(t, x, u)`: what is done to a state at the beginning of each step at which a sample is due, every `period` s.
     `drives`: so many inputs, the first, are what a controller or given torques may drive (all of them if not given).
     `start(q0, qd0)`: the state that a user's positions and rates mean, arrays (..., n); without it (q0, qd0, zeros).
@@ -85,6 +87,7 @@ class Flow:
     correct: Callable[[Scalars, Scalars, int], Sequence[Scalar]] | None = None
     position_rates: Callable[[Scalars, Scalars], Sequence[Scalar]] | None = None
     difference: Callable[[Scalars, Scalars], Sequence[Scalar]] | None = None
+    transport: Callable[[Scalars, Scalars], tuple[Scalars, Scalars, Scalars]] | None = None
     drives: int | None = None
     start: Callable[[Array, Array], Array] | None = None
     joints: Joints | None = None

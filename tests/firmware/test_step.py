@@ -54,6 +54,34 @@ def test_steps_are_the_samples_of_a_simulation(arm, which, most):
     assert 0 < clipped < 60
 
 
+@pytest.mark.parametrize("base", ["floating", "planar", "spherical"])
+@pytest.mark.parametrize("name", ["PD", "PDGravity", "JointPID"])
+def test_steps_of_a_robot_on_a_free_base(base, name):
+    """What the law measures of the base is among the inputs by name; rates of joints alone are made of positions."""
+    elbow = dl.load("elbow-3r")
+    robot = elbow.with_payload(3.0, inertia=(0.1, 0, 0, 0.2, 0, 0.3), frame=elbow.frames[0]).with_base(base)
+    law = getattr(dl.control, name).for_bandwidth(robot, 10.0)
+    start = dict(q0=robot.random_configuration(seed=2), qd0=np.linspace(-0.3, 0.3, robot.nv), reference=[0.1, 0.2, 0.3])
+    run = dl.simulate(robot, law, duration=0.02, dt=H, sensors=dl.Sensors(sample_time=H), **start)
+    step = read_step(robot, law, sample_time=H)
+    state, wanted = np.zeros(max(len(step.states), 1)), dict(zip(step.loop.followed, [0.1, 0.2, 0.3], strict=False))
+    for q, v, tau in zip(run.q[:-1], run.qd[:-1], run.tau[:-1], strict=True):
+        given = dict(zip((*robot.states[: robot.nq], *robot.flow().rates), (*q, *v), strict=True)) | wanted
+        found = step.kernel(state, np.array([given.get(x, 0.0) for x in step.inputs]))
+        state, out = found if step.states else (state, found)
+        assert np.allclose(out, tau[robot.driven], rtol=1e-9, atol=1e-9)
+    slow = read_step(robot, law, sample_time=H, rates=False)
+    joints = {f"joint{k}_rate": f"joint{k}" for k in (1, 2, 3)}
+    assert slow.made_rates == joints and not {*joints} & {*slow.inputs}
+    assert {x for x in step.inputs if x.startswith("root")} == {x for x in slow.inputs if x.startswith("root")}
+
+
+def test_a_body_without_drives_has_nothing_to_control():
+    rock = dl.Robot(read_urdf(ROCK)).with_base("floating")
+    with pytest.raises(dl.InputError, match="'rock' has no joint with a drive: there is nothing to control"):
+        dl.control.PD(rock, 1.0, 1.0)
+
+
 def test_a_motion_that_is_compiled_in_is_what_would_be_given(arm):
     law = dl.control.ComputedTorque.for_bandwidth(arm, 10.0, 1.0)
     goal = dl.trajectories.trapezoid(arm.home, arm.home + 1.0, 2.0, 4.0)
@@ -210,7 +238,7 @@ def test_what_cannot_be_exported_says_why(arm):
     refused("PD is a class: make a controller of it first", controller=dl.control.PD)
     refused("must be a finite number, got nan", controller=replace(register, parameters={"k": math.nan}))
     refused("got str", system="planar-2r")
-    refused("has no joints", system=dl.Robot(read_urdf(ROCK)))
+    refused("has no joints that are driven", system=dl.Robot(read_urdf(ROCK)))
     refused("unknown state of", dl.UnknownNameError, controller=dl.control.PD(dl.load("scara"), 1.0, 1.0))
 
 

@@ -36,12 +36,10 @@ REFUSED = {
     "nearest_singularity": lambda r, q: r.nearest_singularity(q),
     "bounds": lambda r, q: r.bounds("mass_norm"),
     "linearize_at": lambda r, q: r.linearize_at(q),
-    "momenta": lambda r, q: r.flow(momenta=True),
     "sticking": lambda r, q: r.flow(friction="sticking"),
     "computed torque": lambda r, q: dl.control.ComputedTorque(r),
     "flexible": lambda r, q: dl.FlexibleRobot(r, stiffness=1e3),
     "excite": lambda r, q: dl.identification.excite(r),
-    "firmware": lambda r, q: dl.firmware.make_firmware(r, 1.0),
 }
 
 

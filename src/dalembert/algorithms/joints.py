@@ -88,7 +88,15 @@ def _by_joint(model: Model, method: str, *vectors: Coordinates) -> list[Scalar]:
 
 
 # The methods of joints that run over all of a model's, and what their arguments are: positions or tangent vectors.
-VECTORS = {"integrate": "qv", "difference": "qq", "normalize": "q", "rates": "qv", "bracket": "vv"}
+VECTORS = {
+    "integrate": "qv",
+    "difference": "qq",
+    "normalize": "q",
+    "rates": "qv",
+    "bracket": "vv",
+    "coadjoint": "vv",
+    "carry": "vv",
+}
 
 
 def integrate(model: Model, q: Coordinates, step: Coordinates) -> list[Scalar]:
@@ -137,6 +145,19 @@ def correct(model: Model, d: Coordinates, v: Coordinates, order: int) -> list[Sc
         if k in SERIES:
             total = [x + SERIES[k] * y for x, y in zip(total, term, strict=True)]
     return total
+
+
+TERMS = 12  # of the average of a momentum: the next is below 1e-15 of it up to half a radian
+
+
+def transport(model: Model, d: Coordinates, p: Coordinates) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+    """(ad_dᵀ p, Ad_exp(d)ᵀ p, ∫₀¹ Ad_exp(s d)ᵀ p ds) of momenta p (nv) along a tangent vector d: how they begin to
+    turn, as they are seen from q ⊕ d, and their average on the way, Σ (ad_dᵀ)ᵏ p / (k + 1)!. (0, p, p) where q̇ = v."""
+    average: list[Scalar] = list(p)
+    for k in range(TERMS, 0, -1):  # Horner's rule
+        turned = _by_joint(model, "coadjoint", d, average)
+        average = [x + y / (k + 1) for x, y in zip(p, turned, strict=True)]
+    return _by_joint(model, "coadjoint", d, p), _by_joint(model, "carry", d, p), average
 
 
 def twists(model: Model, T: Sequence[Pose], qd: Coordinates) -> list[Motion]:

@@ -335,7 +335,7 @@ def check_robot(robot: object, who: str, free: bool = False) -> Robot:
     says that some need not be."""
     robot = need_robot(robot, who)
     if not (robot.model.drives if free else robot.n):
-        raise InputError(f"{robot.name!r} has no joints: there is nothing to control")
+        raise InputError(f"{robot.name!r} has no joint with a drive: there is nothing to control")
     need_tree(robot.model)
     return robot
 

@@ -61,10 +61,12 @@ class LawStep:
     # ------------------------------------------------------------------------------------------------------- names
     @cached_property
     def made_rates(self) -> dict[str, str]:
-        """The rates that the law measures and that pass a filter, with their positions."""
+        """The rates that the law measures and that pass a filter, with their positions. Velocities of a free base are
+        no differences of positions: they are measured."""
         if self.rates and not self.lag:
             return {}
-        pairs = zip(self.flow.rates, self.flow.states, strict=False)
+        names = self.flow.states if self.flow.advance is None else [x.removesuffix("_rate") for x in self.flow.rates]
+        pairs = [(a, b) for a, b in zip(self.flow.rates, names, strict=False) if b in self.flow.states]
         return {rate: position for rate, position in pairs if rate in self.law.measures}
 
     @cached_property

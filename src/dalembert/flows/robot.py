@@ -61,6 +61,7 @@ def robot_flow(
             raise InputError(
                 "with momenta=True there is no friction and no f_tip, nor a payload: that form is for the energy's sake"
             )
+        kernels.need_mass(robot.model)
         flow = _in_momenta(robot, energies or books)
         return _with_books(robot, flow, Tip(robot.model), False, True) if books else flow
     options = kernels.TABLE.read_options(
@@ -101,8 +102,8 @@ def robot_flow(
     return _with_books(robot, flow, Tip(robot.model, f_tip, frame, expressed_in), rough, False) if books else flow
 
 
-def on_manifold(robot: Robot) -> dict[str, Any]:
-    """How positions that are no vector are stepped."""
+def on_manifold(robot: Robot, momenta: bool = False) -> dict[str, Any]:
+    """How positions that are no vector are stepped, and momenta with them."""
     model = robot.model
     if model.curved is None:
         return {}
@@ -121,6 +122,7 @@ def on_manifold(robot: Robot) -> dict[str, Any]:
         "position_rates": position_rates,
         "difference": lambda q0, q1: joints.difference(model, q0, q1),
         "check": lambda x: kernels.check_quaternions(model, "q0", x),
+        **({"transport": lambda d, p: joints.transport(model, d, p)} if momenta else {}),
     }
 
 
@@ -304,7 +306,7 @@ def _energies(model: Model, q: Scalars, qd: Scalars) -> list[Scalar]:
 
 
 def _in_momenta(robot: Robot, energies: bool) -> Flow:
-    n, model, full = robot.n, lean(robot.model), robot.model
+    n, model, full = robot.nq, lean(robot.model), robot.model
     gravity = kernels.ROWS["gravity_torque"].trace
 
     def velocity(q: Scalars, p: Scalars) -> list[Scalar]:
@@ -326,9 +328,10 @@ def _in_momenta(robot: Robot, energies: bool) -> Flow:
 
     return Flow(
         robot.name,
-        (*robot.joint_names, *(f"{joint}_momentum" for joint in robot.joint_names)),
+        (*robot.states[:n], *(f"{joint}_momentum" for joint in full.names("coordinate"))),
         robot.inputs,
         rate,
+        **({} if full.curved is None else {"positions": n, **on_manifold(robot, momenta=True)}),
         outputs=(*robot.model.names("rate"), *(ENERGIES if energies else ())),
         observe=observe,
         start=start,

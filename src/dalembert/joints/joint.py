@@ -93,6 +93,14 @@ class Joint(ABC):
         """[a, b] (nv) of two tangent vectors: S [a, b] = (S a) × (S b). None where q̇ = v."""
         return (0.0,) * self.nv
 
+    def coadjoint(self, d: Sequence[Scalar], p: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        """ad_dᵀ p (nv) of a momentum p: its work on a tangent vector e is that of p on [d, e]. None where q̇ = v."""
+        return (0.0,) * self.nv
+
+    def carry(self, d: Sequence[Scalar], p: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        """Ad_exp(d)ᵀ p (nv): a momentum p of the body at q, seen in its axes at q ⊕ d. p itself where q̇ = v."""
+        return tuple(p)
+
     @abstractmethod
     def share(self, inertia: Inertia) -> tuple[Inertia, Inertia]:
         """(what the body keeps, what its parent may carry): the part of an inertia that this joint cannot tell from
@@ -122,6 +130,22 @@ class Free(Joint):
         A, B = combine(S, a), combine(S, b)
         C = A.cross(B)
         return tuple(column.dot(Force(C.v, C.w)) for column in S)  # the columns are orthonormal
+
+    def coadjoint(self, d: Sequence[Scalar], p: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        S = self.subspace(())
+        turned = combine(S, d).cross_force(_wrench(S, p))
+        return tuple(-column.dot(turned) for column in S)
+
+    def carry(self, d: Sequence[Scalar], p: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        S = self.subspace(())
+        carried = _wrench(S, p).to_child(self.pose(Pose(), self.integrate(self.neutral, d)))
+        return tuple(column.dot(carried) for column in S)
+
+
+def _wrench(S: Sequence[Motion], p: Sequence[Scalar]) -> Force:
+    """The wrench that columns, which are orthonormal, feel as p."""
+    total = combine(S, p)
+    return Force(total.v, total.w)
 
 
 def combine(S: Sequence[Motion], v: Sequence[Scalar]) -> Motion:

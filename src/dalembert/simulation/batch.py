@@ -291,7 +291,7 @@ def read_request(
         partial(loop.asks, wiring) if asked else None,
         sampling.hold,
     )
-    sizes = (plant.positions, plant.nv)
+    sizes = (plant.positions, plant.nv if plant.transport is None else 0)  # momenta are no rates
     return BatchRequest(plan, total, arrays, flow.states, flow.outputs, *sizes, dict(loop.measures))
 
 
@@ -548,9 +548,9 @@ def _starts(
         raise InputError("give q0, where the rollouts begin" if n else f"give x0: {plant.name!r} names no positions")
     if n == 0:
         raise InputError(f"{plant.name!r} names no positions: give x0")
-    rest = np.zeros(plant.nv if plant.start is None else n) if qd0 is None else qd0
+    rates = n if plant.velocities is None and plant.start is not None else plant.nv
+    rest = np.zeros(rates) if qd0 is None else qd0
     if plant.start is not None or plant.check is not None:
-        rates = n if plant.velocities is None else plant.nv
         return [("x0", size, _started(plant, (("q0", n, q0), ("qd0", rates, rest)), number, seed))]
     nq, nv = plant.nq, plant.nv
     return [("q0", nq, q0), ("qd0", nv, rest), ("rest", size - nq - nv, np.zeros(size - nq - nv))]

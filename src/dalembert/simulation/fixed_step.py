@@ -211,7 +211,8 @@ def compile_loop(
         at = take(t, x, u, p) if sample is not None else x
         return all_of("what observes", flow.observe(t, at[:n], read(t, u, p)), len(flow.outputs), "outputs")
 
-    rates = Rates(n, flow.nq, rate, None if flow.settle is None else settle, flow.nv, flow.advance, flow.correct)
+    settled = None if flow.settle is None else settle
+    rates = Rates(n, flow.nq, rate, settled, flow.nv, flow.advance, flow.correct, flow.transport)
     row = METHODS[method]
     step = row.make(rates, **({"iterations": iterations} if iterations is not None else {}))
     sizes = {"x": n + step.judged, "u": wires.size, "p": len(wires.held), "y": len(flow.outputs), **step.sizes}
@@ -257,6 +258,8 @@ def check_method(flow: Flow, method: str, iterations: object = None) -> Method:
     if method not in METHODS:
         raise unknown("method", method, METHODS)
     row = METHODS[method]
+    if row.mechanical and flow.transport is not None:
+        raise InputError(f"{method} needs positions and their rates, and {flow.name!r} has momenta: implicit-midpoint")
     if row.mechanical and not 0 < flow.nq + flow.nv <= len(flow.states):
         raise InputError(f"{method} needs positions and their rates, and {flow.name!r} names none; take rk4")
     if iterations is not None:

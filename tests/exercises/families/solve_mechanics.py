@@ -11,6 +11,9 @@ import numpy as np
 import sympy as sp
 from scipy.spatial.transform import Rotation
 
+import dalembert as dl
+from dalembert.describe.description import Description, Inertial, Joint, Link
+
 Values = Mapping[str, Any]
 Array = np.ndarray
 q1, q2, q3, q, g, m, M, l, I, b, W, R = sp.symbols("q1 q2 q3 q g m M l I b W R", real=True)
@@ -384,6 +387,44 @@ def forward_dynamics_2r(v: Values) -> dict[str, Any]:
     return {"qdd": np.array([x * d - b * y, a * y - x * c]) / (a * d - b * c)}
 
 
+def quaternion_rate(v: Values) -> dict[str, Any]:
+    """By a small turn of SciPy's, from the right."""
+    q, w, h = np.array(v["q"], float), np.array(v["w"], float), 1e-6
+    turned = [(Rotation.from_quat(q) * Rotation.from_rotvec(s * h * w)).as_quat() for s in (1, -1)]
+    after, before = (x * np.sign(x @ q) for x in turned)
+    return {"rate": (after - before) / (2 * h), "omega": Rotation.from_quat(q).apply(w)}
+
+
+def free_body(v: Values) -> dict[str, Any]:
+    """The torque is the rate of the momentum in world axes: solved for ω̇ in world axes, then seen from the body."""
+    I, w, n = np.diag([v["i1"], v["i2"], v["i3"]]), np.array(v["w"], float), np.array(v["n"], float)
+    h, names = 1e-6, ["x", "y", "z"]
+    turns = [Rotation.from_rotvec(s * h * w).as_matrix() for s in (1, -1)]
+    I_dot = (turns[0] @ I @ turns[0].T - turns[1] @ I @ turns[1].T) / (2 * h)
+    growth = [(I[j, j] - I[i, i]) * (I[i, i] - I[k, k]) for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1))]
+    wdot = np.linalg.solve(I, n - I_dot @ w)
+    return {"wdot": wdot, "K": 0.5 * w @ I @ w, "axis": names[int(np.argmax(growth))]}
+
+
+def reaction_wheel(v: Values) -> dict[str, Any]:
+    """By the library, as a wheel on a planar base."""
+    links = [
+        Link("world"),
+        *(Link(x, Inertial(1.0, (1.0, 0, 0, 1.0, 0, I))) for x, I in (("body", v["I"]), ("wheel", v["J"]))),
+    ]
+    joints = (
+        Joint("base", "planar", "world", "body", axis=(0, 0, 1)),
+        Joint("motor", "continuous", "body", "wheel", axis=(0, 0, 1)),
+    )
+    craft = dl.Robot(Description("craft", tuple(links), joints, gravity=(0, 0, 0)))
+    a = v["speed"] / v["t"]
+    M = craft.mass_matrix(craft.neutral)
+    base = -M[2, 3] * a / M[2, 2]
+    tau = craft.inverse_dynamics(craft.neutral, np.zeros(4), [0, 0, base, a])
+    assert np.abs(tau[:3]).max() < 1e-12
+    return {"omega": base * v["t"], "tau": tau[3], "angle": np.degrees(0.5 * base * v["t"] ** 2)}
+
+
 SOLVE: dict[str, Callable[[Values], dict[str, Any]]] = {
     f.__name__.replace("_", "-"): f
     for f in (
@@ -410,6 +451,9 @@ SOLVE: dict[str, Callable[[Values], dict[str, Any]]] = {
         rod_and_ball,
         rotate_inertia,
         urdf_inertia,
+        quaternion_rate,
+        free_body,
+        reaction_wheel,
         pendulum,
         energy_2r,
         rp_lagrange,

@@ -74,3 +74,14 @@ def test_a_wrong_joint_is_found(kind, monkeypatch):
     certificate = dl.verify(dl.Robot(read_toml(text(kind))), states=4, without=WITHOUT)
     assert not certificate
     assert {row.right for row in certificate.failed} == {"joints of several coordinates"}
+
+
+def test_warnings_are_those_of_the_robot_not_of_its_rows(tmp_path):
+    """Links without mass between the rows are no fault of the description."""
+    file = tmp_path / "r.toml"
+    file.write_text(text("floating"))
+    said = dl.verify(file, states=4, without=WITHOUT)
+    assert not [note for note in said.notes if "warning" in note]
+    file.write_text("\n".join(line for line in text("floating").splitlines() if "mass = 2.0" not in line))
+    said = dl.verify(file, states=4, without=WITHOUT)
+    assert [note for note in said.notes if note == "the description has 1 warning: see 'dalembert info'"]

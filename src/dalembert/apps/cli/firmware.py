@@ -54,9 +54,9 @@ def firmware(
 
     if to is None:
         output.refuse_idle("it belongs to a motion, and there is no --to", "q0", "move")
-    arm = output.load(robot, tip)
+    arm = output.load(robot, tip, several=True)
     start = output.positions("q0", q0, arm, within=True) or arm.home.tolist()
-    goal = output.positions("to", to, arm, within=True)
+    goal = output.goal("to", to, arm)
     with waiting("compiling"):
         controller = _controller(arm, law, omega, zeta, goal is not None)
         made = make_firmware(
@@ -64,7 +64,7 @@ def firmware(
             controller,
             cpu,
             sample_time=sample_time,
-            reference=None if goal is None else _motion(start, goal, move),
+            reference=None if goal is None else _motion(arm, start, goal, move),
             torque_limits="robot" if torque_limits else None,
             rates=not positions_only,
             lag=lag,
@@ -89,10 +89,10 @@ def _controller(arm: Robot, law: str, omega: float, zeta: float, moves: bool) ->
     return entry.make(arm, omega, zeta, q=arm.home)
 
 
-def _motion(start: list[float], goal: list[float], move: float) -> object:
+def _motion(arm: Robot, start: list[float], goal: list[float], move: float) -> object:
     from dalembert.trajectories import minimum_jerk
 
-    return minimum_jerk(start, goal, move)
+    return minimum_jerk([start[c.position] for c in arm.model.drives], goal, move)
 
 
 def _data(made: Firmware, files: list[str]) -> dict[str, object]:

@@ -223,7 +223,8 @@ def _show_terms(arm: Robot, state: dict[str, list[float]], terms: dict[str, Any]
         rows = zip(names, *rest, *torques, strict=True)
         output.print_table("Velocities in the bodies' axes, and torques", ("", "v", "v̇", "g(q)", "τ"), rows)
     short = [str(i + 1) for i in range(arm.nv)]
-    for title, key in (("Mass matrix M(q)", "M"), ("Coriolis matrix C(q, q̇)", "C")):
+    velocities = "q̇" if arm.model.curved is None else "v"
+    for title, key in (("Mass matrix M(q)", "M"), (f"Coriolis matrix C(q, {velocities})", "C")):
         matrix = terms[key].tolist()
         output.print_table(title, ("", *short), [(names[i], *row) for i, row in enumerate(matrix)])
     K, P = terms["kinetic_energy"], terms["potential_energy"]

@@ -98,7 +98,8 @@ def _card(arm: Robot) -> dict[str, Any]:
 
 def _show_card(arm: Robot, card: dict[str, Any]) -> None:
     tip = card["tip"] or f"not one: {', '.join(card['tips'])}; choose with --tip"
-    click.echo(f"{arm.name}: {_size(arm)}, {len(arm.bodies)} moving bodies, {output.number(arm.mass)} kg")
+    bodies = "1 moving body" if len(arm.bodies) == 1 else f"{len(arm.bodies)} moving bodies"
+    click.echo(f"{arm.name}: {_size(arm)}, {bodies}, {output.number(arm.mass)} kg")
     gravity = ", ".join(output.number(g) for g in card["gravity"])
     click.echo(f"tip: {tip}\ngravity: ({gravity}) m/s² in {arm.frames[0]!r}")
     if card["notes"]:

@@ -62,7 +62,8 @@ class LivePage:
         return {**asdict(self), "path": str(self.path), "controllers": list(self.controllers)}
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.size / 1024:.0f} KiB, {self.robot} under {', '.join(self.controllers)}"
+        how = f"under {', '.join(self.controllers)}" if self.controllers else "to be posed: there is no motion of it"
+        return f"{self.path}: {self.size / 1024:.0f} KiB, {self.robot} {how}"
 
 
 def write_page(

@@ -5,7 +5,7 @@ from importlib import import_module
 # In the order of a course.
 CHAPTERS = (
     *("rotations", "kinematics", "jacobians", "singularities", "statics", "velocity"),
-    *("inertia", "lagrange", "dynamics", "properties", "constraints", "task_space"),
+    *("inertia", "free_bodies", "lagrange", "dynamics", "properties", "constraints", "task_space"),
     *("actuators", "identification", "second_order", "tuning", "tracking"),
 )
 for name in CHAPTERS:

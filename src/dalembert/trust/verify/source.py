@@ -161,13 +161,14 @@ def _rates(robot: Robot, x: Array) -> Array:
 @dataclass(frozen=True)
 class Source:
     """`again` is the linkage of the file read by the standard library, or None and the reason why not; `urdf` is what
-    other libraries are given."""
+    other libraries are given; `warnings`, how many the reader gave of the robot, where `robot` is another."""
 
     robot: Robot
     title: str
     again: Linkage | None
     reason: str
     urdf: str
+    warnings: int | None = None
 
 
 class Reading(TypedDict, total=False):
@@ -199,7 +200,7 @@ def as_rows(source: Source) -> Source:
     """The same with every joint of several coordinates as turns and slides in a row."""
     robot = _quietly(unfold(source.robot.description), source.robot.tip)
     again = None if source.again is None else unfold_linkage(source.again)
-    return Source(robot, source.title, again, source.reason, _write(robot))
+    return Source(robot, source.title, again, source.reason, _write(robot), len(source.robot.warnings))
 
 
 def _quietly(description: Description, tip: str | None) -> Robot:

@@ -162,7 +162,7 @@ def _note(c: VerifyRun) -> None:
     if followers := [part.joint for part in parts if part.follows]:
         names = list_names(followers)
         c.notes.append(f"mimic joints {names} are folded into the joints they follow, for every member")
-    if count := len(c.robot.warnings):
+    if count := len(c.robot.warnings) if c.source.warnings is None else c.source.warnings:
         said = "1 warning" if count == 1 else f"{count} warnings"
         c.notes.append(f"the description has {said}: see 'dalembert info'")
 
