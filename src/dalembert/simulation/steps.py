@@ -224,8 +224,8 @@ def momentum_midpoint(system: Rates) -> tuple[Callable[..., Sequence[Scalar]], P
         q_m = q ⊕ ½ dt v,   p_m = ½ B (p + A p + dt f),   q⁺ = q ⊕ dt v,   p⁺ = A (A p + dt f)
 
     with A = Ad_exp(½ dt v)ᵀ and B its average from 0 to ½ dt v. It is what the discrete Lagrangian dt L(q_m, v)
-    demands: symplectic, symmetric, and momenta that no force changes keep every bit that rounding leaves  (Marsden & West 2001,
-    part 1; Bou-Rabee & Marsden 2009)."""
+    demands: symplectic, symmetric, and momenta that no force changes keep every bit that rounding leaves
+    (Marsden & West 2001, part 1; Bou-Rabee & Marsden 2009)."""
     n, nv, transport = system.positions, system.nv, system.transport
     assert transport is not None
     more = n + nv  # what follows the momenta is stepped as a vector
