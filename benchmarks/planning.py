@@ -1,6 +1,6 @@
 """Planning beside VAMP, on the problems of MotionBenchMaker.
 
-    python benchmarks/planning.py RESOURCES [--robots panda …] [--rounds 3] [--limit 0] [--checks LIBRARY]
+    python benchmarks/planning.py RESOURCES [--robots panda …] [--rounds 3] [--limit 0] [--checks LIBRARY] [--first]
 
 RESOURCES is the folder `resources` of VAMP's source distribution (`pip download --no-binary :all: vamp-planner`), which
 holds the problems and the spherized robots; `vamp` must be importable. Both plan in float32 with VAMP's own spheres,
@@ -14,8 +14,13 @@ from __future__ import annotations
 import argparse
 import ctypes
 import itertools
+import os
+import pickle
 import re
+import subprocess
+import sys
 import tarfile
+import tempfile
 import time
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -32,6 +37,7 @@ from dalembert.planning import Planner, Settings
 
 STEP = {"panda": 1.0, "ur5": 1.5, "fetch": 1.0, "baxter": 0.5}
 DENSE = 8  # times as many states as the planner checks
+LENGTH = 0.99  # of edges: at 1 rounding decides whether both check 32 states or one of them 40
 WAYS = 20  # edges drawn from each free state, so that enough touch something
 
 
@@ -187,7 +193,7 @@ def compare(resources: Path, name: str, rounds: int, limit: int) -> None:
 
 
 def checks(resources: Path, name: str, library: Path, states: int = 200, rounds: int = 25) -> None:
-    """States and edges of length 1 from free states, in every fiftieth scene: VAMP's own loops (vamp_checks.cc) in
+    """States and edges of length 0.99 from free states, in every fiftieth scene: VAMP's own loops (vamp_checks.cc) in
     turns with ours, the best of the rounds. Ours are called from Python, once for all: so many that it does not count.
     """
     module = getattr(vamp, name)
@@ -209,10 +215,9 @@ def checks(resources: Path, name: str, library: Path, states: int = 200, rounds:
         q = rng.uniform(lower, upper, (10 * states, len(lower))).astype(np.float32)
         q = np.repeat(q[~scene.hits(q)][:states], WAYS, axis=0)
         way = rng.normal(size=q.shape)
-        edges = np.stack((q, q + way / np.linalg.norm(way, axis=1)[:, None]), 1).astype(np.float32)
-        edges = rng.permutation(
-            edges
-        )  # none is stopped by what stopped the one before only because it starts there too
+        way *= LENGTH / np.linalg.norm(way, axis=1)[:, None]
+        # In no order: else an edge is stopped by what stopped the one before only because it starts there too.
+        edges = rng.permutation(np.stack((q, q + way), 1).astype(np.float32))
         hit = scene.edge_hits(*edges.transpose(1, 0, 2), module.resolution())
         for title, some, alone in (
             ("a free state", edges[:states].copy(), 1),
@@ -240,6 +245,38 @@ def checks(resources: Path, name: str, library: Path, states: int = 200, rounds:
         print(f"  {title:22s} VAMP {v:6.0f}  Dalembert {d:6.0f} ns  ({d / v:.2f})")
 
 
+FIRST = """
+import pickle, sys, time, warnings
+import numpy as np, dalembert as dl
+world, start, goal = pickle.load(open(sys.argv[2], "rb"))
+imported = time.process_time()
+warnings.simplefilter("ignore")
+plan = dl.load(sys.argv[1]).plan(start, goal, world, timed=False)
+print(imported, time.process_time() - imported, plan.proved)
+"""
+
+
+def first(resources: Path, name: str) -> None:
+    """From a spherized URDF to the first plan that is proved, of a problem of MotionBenchMaker, each time in a new
+    process: with an empty cache, then with what it left there. Processor time; imports of NumPy and dalembert apart,
+    what these import later counts."""
+    file = resources / name / f"{name}_spherized.urdf"
+    problem = problems(resources, name, list(dl.load(file).joint_names))[0]
+    with tempfile.TemporaryDirectory() as folder:
+        given = Path(folder, "problem")
+        given.write_bytes(pickle.dumps((worlds(problem)[0], problem["start"], problem["goal"])))
+        for title in ("nothing cached", "cached", "cached"):
+            ran = subprocess.run(
+                [sys.executable, "-c", FIRST, str(file), str(given)],
+                env={**os.environ, "DALEMBERT_CACHE": folder, "OPENBLAS_NUM_THREADS": "1"},
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            )
+            imported, took, proved = ran.stdout.split()
+            print(f"  {title}: {float(took):.2f} s after {float(imported):.2f} s of imports; proved: {proved}")
+
+
 def flat(problem: dict) -> tuple[list, list, list]:
     """Boxes, capsules and spheres as the rows that vamp_checks.cc takes."""
     boxes, capsules, balls = [], [], []
@@ -262,8 +299,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--limit", type=int, default=0)
     parser.add_argument("--checks", type=Path, help="vamp_checks.cc built for the one robot: its states and edges too")
+    parser.add_argument("--first", action="store_true", help="how long the first plan takes, in processes of their own")
     args = parser.parse_args()
     for name in args.robots:
+        if args.first:
+            print(f"{name}:")
+            first(args.resources, name)
+            continue
         if args.checks:
             print(f"{name}:")
             checks(args.resources, name, args.checks)

@@ -24,7 +24,7 @@ from dalembert.identification.calibrate.corrections import axes_of, correct_orig
 from dalembert.identification.calibrate.measurements import Measurement
 from dalembert.identification.fit.regression import unit_columns
 from dalembert.kernels import need_tree
-from dalembert.poses import _pose as checked_pose
+from dalembert.poses import read_pose
 from dalembert.robot import Robot
 from dalembert.spatial import Pose
 
@@ -186,7 +186,7 @@ class _Problem:
     def placed(self, base: ArrayLike | None, free: bool) -> _Problem:
         """With the base where it was said to be, or where measured positions put it."""
         if base is not None:
-            T = checked_pose("base", base)
+            T = read_pose("base", base)
             if T.shape != (4, 4):
                 raise InputError(f"base must be one pose (4, 4), got shape {T.shape}")
             return replace(self, base=T)

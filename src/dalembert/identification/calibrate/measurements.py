@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dalembert.arguments import Array, array, number
 from dalembert.errors import InputError
-from dalembert.poses import _pose as checked_pose
+from dalembert.poses import read_pose
 from dalembert.robot import Robot
 from dalembert.spatial import rotation
 
@@ -66,7 +66,7 @@ class Measurement(ABC):
             tool = np.eye(4)
             tool[:3, 3] = array("tool", self.tool)
         sigma = number("sigma", self.sigma, "m", above=0)
-        return replace(self, q=q, frame=frame.name, tool=checked_pose("tool", tool), sigma=sigma, **self._check(len(q)))
+        return replace(self, q=q, frame=frame.name, tool=read_pose("tool", tool), sigma=sigma, **self._check(len(q)))
 
     def start(self, T: Array) -> Array:
         """Where the unknown numbers begin, given poses of the uncorrected model."""
@@ -93,7 +93,7 @@ class Poses(Measurement):
         return np.asarray(self.T[:, :3, 3])
 
     def _check(self, count: int) -> dict[str, Any]:
-        T = checked_pose("T", array("T", self.T))
+        T = read_pose("T", array("T", self.T))
         if T.ndim != 3 or len(T) != count:
             raise InputError(f"T has shape {T.shape}; there are {count} states in q, one T each")
         return {"T": T, "angle_sigma": number("angle_sigma", self.angle_sigma, "rad", above=0)}
