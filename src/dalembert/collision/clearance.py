@@ -97,9 +97,8 @@ class Collision:
         self._order = np.concatenate((*few, np.zeros(0, np.int64)))
         fine, coarse = spheres.fine.take(self._order), spheres.coarse.take(self.group_order)
         self.balls, ends = self._table(fine), _ends(few)
-        around = [enclosing_sphere(self.balls[a:b, 1:]) for a, b in ends]
-        frames = self.balls[ends[:, 0], :1]
-        self.clusters = np.column_stack((frames, [[*c, r] for c, r in around], ends)) if few else np.zeros((0, 7))
+        members = np.minimum(ends[:, :1] + np.arange(CLUSTER), ends[:, 1:] - 1)  # the last again where there are fewer
+        self.clusters = np.column_stack((self.balls[ends[:, 0], :1], *enclosing_sphere(self.balls[members, 1:]), ends))
         parts = _ends(own)
         balls = np.append(ends[:, 0], len(fine))[parts]
         self.groups = np.column_stack((self._table(coarse), balls, parts))

@@ -245,20 +245,19 @@ def neighbors(model: Model, a: int, b: int) -> bool:
     return a == b or (a != BASE and model.parents[a] == b) or (b != BASE and model.parents[b] == a)
 
 
-def enclosing_sphere(rows: Array, rounds: int = ROUNDS) -> tuple[Array, float]:
-    """Center and radius of a small sphere around others (k, 4), by so many steps toward the farthest (Bădoiu and
-    Clarkson 2003)."""
-    c, r = rows[:, :3], rows[:, 3]
-    middle = 0.5 * ((c - r[:, None]).min(axis=0) + (c + r[:, None]).max(axis=0))
-    best, least = middle, np.inf
+def enclosing_sphere(rows: Array, rounds: int = ROUNDS) -> tuple[Array, Array]:
+    """Centers (..., 3) and radii (...) of small spheres around others (..., k, 4), by so many steps toward the farthest
+    (Bădoiu and Clarkson 2003)."""
+    c, r = rows[..., :3], rows[..., 3]
+    middle = 0.5 * ((c - r[..., None]).min(axis=-2) + (c + r[..., None]).max(axis=-2))
+    best, least = middle, np.full(middle.shape[:-1], np.inf)
     for k in range(rounds):
-        reach = np.linalg.norm(c - middle, axis=1) + r
-        far = int(reach.argmax())
-        if reach[far] < least:
-            best, least = middle, float(reach[far])
-        away = c[far] - middle
-        length = float(np.linalg.norm(away))
-        if length == 0.0:
-            break
-        middle = middle + away * (reach[far] / length) / (k + 2.0)
+        reach = np.linalg.norm(c - middle[..., None, :], axis=-1) + r
+        far = reach.argmax(axis=-1)[..., None]
+        most = np.take_along_axis(reach, far, -1)
+        best = np.where(most < least[..., None], middle, best)
+        least = np.minimum(least, most[..., 0])
+        away = np.take_along_axis(c, far[..., None], -2)[..., 0, :] - middle
+        length = np.linalg.norm(away, axis=-1, keepdims=True)
+        middle = middle + away * (most / np.where(length > 0, length, np.inf)) / (k + 2.0)
     return best, least * (1 + 1e-12)
