@@ -98,6 +98,7 @@ from dalembert.simulation.options import (
 )
 from dalembert.simulation.run import Run as Run
 from dalembert.simulation.simulate import simulate as simulate
+from dalembert.symbolic.compare import formula_quantity as formula_quantity
 from dalembert.trust import properties as properties
 from dalembert.trust.doctor.check import CheckUp as CheckUp, check as check
 from dalembert.trust.verify.verify import verify as verify

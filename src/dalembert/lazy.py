@@ -8,8 +8,6 @@ from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 
-from dalembert.errors import MissingExtraError
-
 # Libraries that extras bring: the name by which people know one, and what to install.
 EXTRAS = {
     "anywidget": ("anywidget", "dalembert[notebook]"),
@@ -34,6 +32,8 @@ def library(module: str) -> ModuleType:
     try:
         return import_module(module)
     except ImportError:
+        from dalembert.errors import MissingExtraError
+
         raise MissingExtraError("{} is not installed: pip install '{}'".format(*EXTRAS[module])) from None
 
 

@@ -66,6 +66,10 @@ class Quantity:
     floating: bool = False
     units: Sequence[tuple[str, ...]] = ()
 
+    def compare(self, formula: str) -> Comparison:
+        """Whether a formula equals it, and what is wrong if not."""
+        return compare(self, formula)
+
 
 def formula_quantity(name: str, text: str, symbols: Mapping[str, float | None] | Iterable[str]) -> Quantity:
     """The quantity that a formula is; a matrix or vector is a list of rows or entries."""

@@ -473,7 +473,7 @@ PLANTS = [
     ),
     Plant(
         "articulated bodies that do not give way",
-        lambda patch: patch.setattr(articulated.ArticulatedInertia, "freed", lambda self, U, inverse: self),
+        lambda patch: patch.setattr(articulated.ArticulatedInertia, "freed", lambda self, U, inverse, free: self),
         "",
         "it is this computation itself",
         robot="scara",
