@@ -169,8 +169,9 @@ class Memory:
                 engine.plan[:, :left] = engine.plan[:, passed:].copy()
             self._continue(engine, X, left)
             self.time += nodes * p.dt
-            costates = engine.ps[..., p.costates]
-            costates[:, :left], costates[:, left:] = costates[:, passed:].copy()[:, :left], 0.0
+            if p.exact:
+                costates = engine.ps[..., p.costates]
+                costates[:, :left], costates[:, left:] = costates[:, passed:].copy()[:, :left], 0.0
             self._multipliers_on(engine, passed)
         if self.owner.targets is not None or self.owner.follows is not None or other:
             new, own = self._parameters(t), slice(p.charts[0].start, p.costates.stop)
