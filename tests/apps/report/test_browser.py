@@ -196,8 +196,12 @@ def test_frames_masses_and_the_task_are_shown(browser, pages):
         assert (np.abs(after - before).sum(-1) > 30).sum() > 50
         before = after
     start = look.tip()
-    look.page.locator("#play").click()
-    assert look.page.locator("#play").inner_text() == "Stop"
+    # What the button says next, whenever the page draws it: asked from here it may be too early or too late.
+    next_text = """button => new Promise(say => {
+        new MutationObserver(() => say(button.textContent)).observe(button, { childList: true });
+        button.click();
+    })"""
+    assert look.page.locator("#play").evaluate(next_text) == "Stop"
     look.page.get_by_text("Play", exact=True).wait_for(timeout=30_000)
     look.settle()
     end = look.page.evaluate("JSON.parse(document.getElementById('live-data').textContent).log.q.at(-1)")
