@@ -248,6 +248,7 @@ def checks(resources: Path, name: str, library: Path, states: int = 200, rounds:
 FIRST = """
 import pickle, sys, time, warnings
 import numpy as np, dalembert as dl
+import dalembert.planning, dalembert.robot, dalembert.describe.urdf_read, llvmlite.binding
 world, start, goal = pickle.load(open(sys.argv[2], "rb"))
 imported = time.process_time()
 warnings.simplefilter("ignore")
@@ -258,8 +259,8 @@ print(imported, time.process_time() - imported, plan.proved)
 
 def first(resources: Path, name: str) -> None:
     """From a spherized URDF to the first plan that is proved, of a problem of MotionBenchMaker, each time in a new
-    process: with an empty cache, then with what it left there. Processor time; imports of NumPy and dalembert apart,
-    what these import later counts."""
+    process: with an empty cache, then with what it left there. Processor time; imports of NumPy, LLVM and dalembert are
+    told apart."""
     file = resources / name / f"{name}_spherized.urdf"
     problem = problems(resources, name, list(dl.load(file).joint_names))[0]
     with tempfile.TemporaryDirectory() as folder:

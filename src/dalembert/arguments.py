@@ -4,6 +4,7 @@ what is wrong with it and what would be right."""
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import EllipsisType
 from typing import Any, TypeVar, cast
@@ -25,7 +26,8 @@ _SEEN = (np.ndarray, list, tuple)  # whose objects callers look at, and name
 def plain_array(value: object, name: str = "an argument") -> NDArray[Any]:
     """The value as a plain NumPy array: to tables, series and tensors NumPy would hand a call over, or dress its result
     like them. Refused: masked numbers, units, and what its own library will not convert."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    masked = sys.modules.get("numpy.ma")  # where nothing has imported it, nothing is masked
+    if masked is not None and isinstance(value, masked.MaskedArray) and masked.is_masked(value):
         raise InputError(
             f"{name} is a masked array, which has no numbers where it is masked: fill the gaps, or leave those rows out"
         )

@@ -7,7 +7,6 @@ do not touch, the robot does not touch.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -118,6 +117,8 @@ class SphereModel:
         """Of what `save` wrote, or of TOML or JSON with `spheres = {link = [[x, y, z, radius], …], …}` in the frames
         of the links of `model`, and if wanted `pairs = [[link, link], …]` and `overestimate`. Without pairs, those that
         never meet or always touch are left out as for spheres that are made."""
+        import tomllib
+
         file = Path(path)
         try:
             read = tomllib.loads if file.suffix.lower() == ".toml" else json.loads
@@ -226,9 +227,9 @@ def sphere_model(model: Model, fine: Spheres, overestimate: float = 0.0) -> Sphe
     index = {name: k for k, name in enumerate(names)}
     parent = np.array([index[name] for name in fine.link], np.int64)
     table = np.column_stack((fine.center, fine.radius))
-    around = [enclosing_sphere(table[parent == k]) for k in range(len(names))]
+    centers, radii = enclosing_spheres([table[parent == k] for k in range(len(names))])
     first = [fine.link.index(name) for name in names]
-    coarse = Spheres(fine.body[first], np.array([c for c, _ in around]), np.array([r for _, r in around]), names)
+    coarse = Spheres(fine.body[first], centers, radii, names)
     return SphereModel(coarse, fine, parent, movable_pairs(model, coarse), overestimate)
 
 
@@ -243,6 +244,15 @@ def movable_pairs(model: Model, coarse: Spheres) -> Indices:
 def neighbors(model: Model, a: int, b: int) -> bool:
     """Whether two bodies (−1 the base) are one, or connected by a joint."""
     return a == b or (a != BASE and model.parents[a] == b) or (b != BASE and model.parents[b] == a)
+
+
+def enclosing_spheres(parts: Sequence[Array], rounds: int = ROUNDS) -> tuple[Array, Array]:
+    """Centers (P, 3) and radii (P,) of small spheres around the spheres (k, 4) of each part, found together."""
+    size = np.array([len(rows) for rows in parts], np.int64)
+    first = np.cumsum(size) - size
+    longest = int(size.max(initial=0))
+    members = np.minimum(first[:, None] + np.arange(longest), (first + size - 1)[:, None])  # the last again
+    return enclosing_sphere(np.concatenate((*parts, np.zeros((0, 4))))[members], rounds)
 
 
 def enclosing_sphere(rows: Array, rounds: int = ROUNDS) -> tuple[Array, Array]:

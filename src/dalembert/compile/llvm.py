@@ -174,7 +174,10 @@ def object_code(texts: Sequence[str], target: Target, optimize: bool = False) ->
             first.link_in(other)
         if optimize:
             llvm = _binding()
-            builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(1))
+            options = llvm.create_pipeline_tuning_options(1)
+            # The lanes are vectors already, and loops over links or joints are short: longer code is no faster.
+            options.loop_vectorization = options.loop_interleaving = options.loop_unrolling = False
+            builder = llvm.create_pass_builder(machine, options)
             builder.getModulePassManager().run(first, builder)
         code: bytes = machine.emit_object(first)
         return code

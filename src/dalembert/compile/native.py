@@ -87,9 +87,14 @@ class Module:
         for name, types in external.items():
             self.signatures[name] = (list(types[:-1]), types[-1])
 
-    def text(self, functions: Sequence[Callable[..., Any]], exported: Sequence[str], apart: Sequence[str] = ()) -> str:
-        """Those `exported` are called from outside; those `apart` are not written into what calls them."""
-        self.apart = frozenset(apart)
+    def text(
+        self,
+        functions: Sequence[Callable[..., Any]],
+        exported: Sequence[str],
+        attributes: Mapping[str, str] | None = None,
+    ) -> str:
+        """Those `exported` are called from outside; `attributes`, by name, tell LLVM how to compile a function."""
+        self.attributes = attributes or {}
         trees = [_tree(function) for function in functions]
         for tree in trees:
             parameters = [ast.unparse(a.annotation) for a in tree.args.args if a.annotation is not None]
@@ -141,7 +146,7 @@ class _Function(Lines):
         parameters = ", ".join(f"{self.m.llvm[t]} %{name}" for t, name in zip(types, names, strict=True))
         linkage = "" if self.exported else "internal "
         head = f"define {linkage}{self.m.llvm[self.result]} @{self.tree.name}({parameters}) nounwind"
-        head += " noinline {" if self.tree.name in self.m.apart else " {"
+        head += f" {self.m.attributes.get(self.tree.name, '')} {{"
         return "\n".join([head, "entry:", *self.places, *self.lines, "}"])
 
     def fail(self, node: ast.AST, why: str) -> NoReturn:

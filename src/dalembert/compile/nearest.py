@@ -68,11 +68,12 @@ class Nearest:
         kind = SINGLE if x.dtype == np.float32 else DOUBLE
         if len(balls) * sum(map(len, tables)) >= 2**31:  # which obstacle and ball it is takes more than 32 bits
             kind = DOUBLE
-        function, _, width = self._compiled(kind, change is not None)
+        function, _, width = self._compiled(kind)
         dtype, whole = np.dtype(f"f{kind.bytes}"), np.dtype(f"i{kind.bytes}")
         if len(balls) > MOST_BALLS:
             raise ValueError(f"{len(balls)} balls; at most {MOST_BALLS}")
-        more = np.zeros((0, 0)) if change is None else change.reshape(len(x), -1)
+        half = len(groups) + len(pairs)
+        more = np.repeat([[0.0, 1.0]], half, axis=1) if change is None else change.reshape(len(x), -1)
         arrays = [np.ascontiguousarray(a, dtype) for a in (x, balls, clusters, groups, *tables, more)]
         meet = np.ascontiguousarray(pairs, np.int64)
         found, which = np.empty((len(x), 2), dtype), np.empty((len(x), 2), whole)
@@ -97,17 +98,17 @@ class Nearest:
             function(record.ctypes.data)
         return found, which.astype(np.int64)
 
-    def _compiled(self, kind: Kind, changes: bool) -> tuple[Any, Any, int]:
-        key = f"{kind.name} {changes}"
+    def _compiled(self, kind: Kind) -> tuple[Any, Any, int]:
+        key = kind.name
         if key not in self._code:
             width = llvm.width_for(llvm.host(), kind)
             text = repr((self.n, self.frames, self.place.text, *((m, p.text) for m, p in self.solids)))
-            linked = llvm.linked(lambda: self.module(width, kind, changes), (SYMBOL,), key, str(width), text)
+            linked = llvm.linked(lambda: self.module(width, kind), (SYMBOL,), key, str(width), text)
             call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(linked.addresses[SYMBOL])
             self._code[key] = (call, linked, width)
         return self._code[key]
 
-    def module(self, width: int, kind: Kind, changes: bool = False) -> str:
+    def module(self, width: int, kind: Kind) -> str:
         """The IR."""
         parts = [
             *Writer(width, kind).declarations(),
@@ -118,7 +119,7 @@ class Nearest:
         ]
         for k, (columns, program) in enumerate(self.solids):
             parts.append(body(program, [0, columns, columns + 3], width, kind, f"solid_{k}", HOW))
-        parts.append(_Loop(self, width, kind, changes).write())
+        parts.append(_Loop(self, width, kind).write())
         return "\n".join(parts) + "\n"
 
     def __reduce__(self) -> tuple[type[Nearest], tuple[object, ...]]:
@@ -128,9 +129,8 @@ class Nearest:
 class _Loop(Writer):
     """The function over the record: for tiles of W states, frames, centers, pairs of groups, obstacles."""
 
-    def __init__(self, of: Nearest, width: int, kind: Kind, changes: bool) -> None:
+    def __init__(self, of: Nearest, width: int, kind: Kind) -> None:
         super().__init__(width, kind)
-        self.changes = changes
         self.of, self.block, self.labels = of, "entry", 0
 
     def write(self) -> str:
@@ -141,7 +141,7 @@ class _Loop(Writer):
             (self.item("%record", next(words), "ptr"), self.item("%record", next(words), "i64"))
             for _ in range(4 + len(of.solids) + 2)
         ]
-        (x, states), (balls, count), (clusters, few), (groups, group_count), *tables, (more, _) = arrays[:-1]
+        (x, states), (balls, count), (clusters, few), (groups, group_count), *tables, (more, rows_of_more) = arrays[:-1]
         pairs, pair_count = arrays[-1]
         found, which, bound, scratch = (self.item("%record", next(words), "ptr") for _ in range(4))
         moving, both = (self.item("%record", next(words), "i64") for _ in range(2))
@@ -161,6 +161,9 @@ class _Loop(Writer):
         columns = self.let(f"shl i64 {half}, 1")
         self.group_count = group_count
         self.do(f"call void @rest(ptr {poses})")
+        whole = f"i64 {columns}, i64 {w}, ptr {self.grow}"
+        self.do(f"call void @gather_flat_{w}(ptr {more}, i64 0, {whole})")  # one row is that of all states
+        varies = self.let(f"icmp ne i64 {rows_of_more}, 1")
         with self.repeat("0", states, w) as (tile, _):
             left = self.let(f"sub i64 {states}, {tile}")
             lanes = self.let(f"select i1 {self.let(f'icmp slt i64 {left}, {w}')}, i64 {left}, i64 {w}")
@@ -168,7 +171,7 @@ class _Loop(Writer):
             step = of.n * self.kind.bytes
             self.do(f"call void @gather_flat_{w}(ptr {base}, i64 {step}, i64 {of.n}, i64 {lanes}, ptr {source})")
             self.do(f"call void @place(ptr {source}, ptr {poses})")
-            if self.changes:
+            with self.when(varies, ()):
                 base = self.let(f"getelementptr {self.E}, ptr {more}, i64 {self.let(f'mul i64 {tile}, {columns}')}")
                 step_by = self.let(f"mul i64 {columns}, {self.kind.bytes}")
                 whole = f"i64 {columns}, i64 {lanes}, ptr {self.grow}"
@@ -372,8 +375,6 @@ class _Loop(Writer):
         return now
 
     def _changed(self, d: str, place: str) -> str:
-        if not self.changes:
-            return d
         less = self.operation("subtract", d, self.load(self.grow, place))
         return self.operation("multiply", less, self.load(self.scale, place))
 

@@ -657,8 +657,11 @@ FUNCTIONS = (
     *(sample, around, copy, connect, trace, straight, shortest, smooth, simplify, plan, judge, judge_edges),
 )
 EXPORTED = ("plan", "judge", "judge_edges")
-# Called from many places, and long: written once each.
-APART = (
-    *("hits", "hits_itself", "hits_again", "link_hits", "meets", "unfold"),
-    *("free", "straight", "nearest", "connect", "shortest", "smooth"),
+# Called from many places, and long: written once each. Half of LLVM's time went into what is called a few times in a
+# search, or mostly waits for others: it takes that as it is, or makes it short, and no plan is slower for it.
+ATTRIBUTES = (
+    dict.fromkeys(("hits", "hits_itself", "hits_again", "link_hits", "meets", "unfold"), "noinline")
+    | dict.fromkeys(("free", "straight", "nearest"), "noinline")
+    | dict.fromkeys(("connect", "shortest"), "noinline minsize optsize")
+    | dict.fromkeys(("trace", "smooth", "simplify", "plan", "judge_edges"), "noinline optnone")
 )

@@ -14,16 +14,12 @@ from dalembert.arguments import array, count, need, number, switch
 from dalembert.collision import Collision, EdgeCertificate, SphereModel, Spheres, World
 from dalembert.collision.edges import certify_edge, certify_path
 from dalembert.errors import InputError, unknown
-from dalembert.kinematics.ik.closed_form import reason
 from dalembert.kinematics.jacobian import need_joints
 from dalembert.planning.planner import Found, Planner, Settings
-from dalembert.trajectories.combined import Certified
-from dalembert.trajectories.limits import joint_units
-from dalembert.trajectories.piecewise import Piecewise
-from dalembert.trajectories.time_optimal import time_optimal
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
+    from dalembert.trajectories import Certified, Piecewise
 
 Array = NDArray[np.float64]
 # (clearance kept beyond what is asked for [m], how much finer states are checked): what a search is to leave for the
@@ -124,6 +120,8 @@ def plan(
     reached = int(np.nanargmin(np.abs(asked - corners[-1]).max(axis=1)))
     motion = None
     if switch("timed", timed):
+        from dalembert.trajectories.time_optimal import time_optimal
+
         smooth, proof = _rounded(robot, of, corners, around, margin, proof)
         motion = time_optimal(smooth, robot, velocity=velocity, acceleration=acceleration, torque=torque)
         x = smooth.derivatives(np.linspace(0.0, smooth.duration, 20 * len(corners) + 100), 0)[0]
@@ -173,7 +171,7 @@ def _inside(robot: Robot, q: Array, what: str) -> Array:
     over = np.maximum(q - upper, lower - q)
     j = int(over.argmax())
     if over[j] > BEYOND:
-        unit = joint_units(robot)[j]
+        unit = robot.model.coordinates[j].joint.unit
         raise InputError(
             f"{what} has {robot.joint_names[j]!r} {over[j]:.4g} {unit} beyond its limits "
             f"({lower[j]:.4g} to {upper[j]:.4g} {unit})"
@@ -197,6 +195,8 @@ def _goals(robot: Robot, goal: ArrayLike, frame: str | None, seed: int) -> Array
             raise InputError("the goal (G, n) has no rows: give at least one")
         rows = np.atleast_2d(x)
         return _inside(robot, rows[0], "the goal")[None] if len(rows) == 1 else _some_inside(robot, rows)
+    from dalembert.kinematics.ik.closed_form import reason
+
     if reason(robot, frame) is None:
         solutions = robot.ik_all(x, frame)
         found = solutions.q[solutions.found]
@@ -341,6 +341,9 @@ def _rounded(
 ) -> tuple[Piecewise, EdgeCertificate]:
     """The path with a parabola at every corner, as large as it can be proved free: from δ before the corner to δ after
     it, q = c + …, q′ continuous. By arc length of the corners."""
+    from dalembert.trajectories.limits import joint_units
+    from dalembert.trajectories.piecewise import Piecewise
+
     way = np.diff(corners, axis=0)
     length = np.linalg.norm(way, axis=1)
     u = way / length[:, None]

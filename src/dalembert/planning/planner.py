@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dalembert.algorithms.kinematics import world_poses
 from dalembert.caching import cached_property
 from dalembert.collision import SphereModel, World, world
-from dalembert.collision.spheres import enclosing_sphere
+from dalembert.collision.spheres import enclosing_spheres
 from dalembert.compile import compile_function, llvm
 from dalembert.compile.body import Emission, body, constants, sin_cos_function
 from dalembert.compile.kinds import DOUBLE, SINGLE, Kind
@@ -148,7 +148,7 @@ class Machine:
                 body(program, [0], W, kind, "poses", HOW),
                 constants(program, W, kind, "poses_constants"),
                 sin_cos_function(W, kind),
-                Module(W, kind, self.numbers, external).text(loops.FUNCTIONS, loops.EXPORTED, loops.APART),
+                Module(W, kind, self.numbers, external).text(loops.FUNCTIONS, loops.EXPORTED, loops.ATTRIBUTES),
             ]
         )
 
@@ -198,26 +198,24 @@ class Planner:
         parts: dict[int, list[int]] = {}
         links: list[int] = []
         small: list[Array] = []
-        big: list[Array] = []
         first, moving = 0, 0
         for (carrier, *_), group in sorted(groups.items(), key=lambda item: (item[0][0] < 0, -max(item[1]))):
             own = np.flatnonzero(np.isin(self.spheres.parent, group))
             for rows in _parts(np.column_stack((fine.center[own], fine.radius[own]))):
-                center, radius = enclosing_sphere(rows, ROUNDS)
                 for k in group:
-                    parts.setdefault(k, []).append(len(big))
-                big.append(np.array([*center, radius]))
+                    parts.setdefault(k, []).append(len(small))
                 small.append(rows)
                 links += [place[carrier], first, first + len(rows)]
                 first += len(rows)
                 moving += carrier >= 0
         W = self.machine.width
-        blocks = -(-len(big) // W)
-        pairs = [0] * (len(big) * blocks)  # of each part, with which of the others it may meet: bits, W by W
+        blocks = -(-len(small) // W)
+        pairs = [0] * (len(small) * blocks)  # of each part, with which of the others it may meet: bits, W by W
         for first_link, second_link in self.spheres.pairs.tolist():
             for i, j in itertools.product(parts[first_link], parts[second_link]):
                 pairs[i * blocks + j // W] |= 1 << j % W
-        return np.concatenate(big).tolist(), np.concatenate(small).ravel().tolist(), links, pairs, moving
+        big = np.column_stack(enclosing_spheres(small, ROUNDS))
+        return big.ravel().tolist(), np.concatenate(small).ravel().tolist(), links, pairs, moving
 
     def scene(
         self, around: World, seed: int = 0, clear: float = 0.0, limits: tuple[Array, Array] | None = None
@@ -238,8 +236,10 @@ class Planner:
         tables = [np.concatenate((t, np.zeros(-len(t) % W))) for t in tables]
         at = np.concatenate(([0], np.cumsum([len(t) for t in tables])))
         n = self.model.n
-        rng = np.random.Generator(np.random.Philox(seed))
-        offsets = rng.integers(-(1 << 63), (1 << 63) - 1, n).tolist() if seed else [0] * n
+        offsets = [0] * n
+        if seed:
+            rng = np.random.Generator(np.random.Philox(seed))
+            offsets = rng.integers(-(1 << 63), (1 << 63) - 1, n).tolist()
         samples = [x for pair in zip(offsets, alphas(n), strict=True) for x in pair]
         first = len(HEADER)
         begin = HEADER.index("COARSE_AT")
