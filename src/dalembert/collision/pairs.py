@@ -21,6 +21,7 @@ OFTEN = 0.5  # the same of links that one joint parts: what is fixed to one of t
 BOXES = 10_000  # for one pair, before it stays
 FEW = 3  # joints between two links for which finer spheres are tried
 NO_OBSTACLES = NOTHING.arrays().tables()
+ONE_PAIR = np.array([[0, 1]])
 CLEAR = 1e-3  # [m] what proves that a pair never meets
 
 
@@ -84,6 +85,7 @@ class _Pairs:
 
     def __init__(self, of: Collision) -> None:
         self.of, model = of, of.model
+        self.kept: dict[int, tuple[Array, Array, Array]] = {}
         single = [c for c in model.coordinates if c.joint.nq == 1]
         self.low, self.high = np.array([_range(c) for c in single]).reshape(-1, 2).T
         self.places, self.columns = [c.position for c in single], [c.first for c in single]
@@ -112,13 +114,27 @@ class _Pairs:
 
     def distance(self, k: int, x: Array, grow: Array | None = None, limit: float = LIMIT) -> Array:
         """(B,) of pair k, less what it may come nearer."""
-        of, pair = self.of, self.of.pairs[k : k + 1]
         more = None
         if grow is not None:
-            more = np.stack((np.zeros((len(x), len(of.groups) + 1)), np.ones((len(x), len(of.groups) + 1))), 1)
+            more = np.tile([[0.0] * 3, [1.0] * 3], (len(x), 1, 1))  # of both groups, and of the pair
             more[:, 0, -1] = grow
-        found = of.nearest(x, of.balls, of.clusters, of.groups, pair, NO_OBSTACLES, limit, 0, more)[0]
+        found = self.of.nearest(x, *self.tables(k), ONE_PAIR, NO_OBSTACLES, limit, 0, more)[0]
         return np.asarray(found[:, 0], float)
+
+    def tables(self, k: int) -> tuple[Array, Array, Array]:
+        """Balls, clusters and groups of pair k alone: others are not placed in vain."""
+        if k not in self.kept:
+            balls, clusters = self.of.balls[:0], self.of.clusters[:0]
+            groups = self.of.groups[self.of.pairs[k]].copy()
+            for group in groups:
+                (a, b), (c, d) = group[5:7].astype(int), group[7:9].astype(int)
+                part = self.of.clusters[c:d].copy()
+                part[:, 5:7] += len(balls) - a
+                group[5:7] += len(balls) - a
+                group[7:9] += len(clusters) - c
+                balls, clusters = np.concatenate((balls, self.of.balls[a:b])), np.concatenate((clusters, part))
+            self.kept[k] = (balls, clusters, groups)
+        return self.kept[k]
 
     def never_meets(self, k: int) -> bool:
         """Whether boxes around states prove that pair k is apart within the limits of all joints between."""
