@@ -15,7 +15,7 @@ from dalembert.arguments import array, number
 from dalembert.caching import cached_property
 from dalembert.collision.motion import motion_bounds
 from dalembert.collision.solids import SOLIDS
-from dalembert.collision.spheres import Indices, SphereModel, Spheres, enclosing_sphere
+from dalembert.collision.spheres import Indices, SphereModel, Spheres, enclosing_spheres
 from dalembert.collision.world import COLUMNS, World, WorldArrays
 from dalembert.compile import Kernel, compile_function
 from dalembert.compile.kinds import DOUBLE, SINGLE
@@ -97,8 +97,8 @@ class Collision:
         self._order = np.concatenate((*few, np.zeros(0, np.int64)))
         fine, coarse = spheres.fine.take(self._order), spheres.coarse.take(self.group_order)
         self.balls, ends = self._table(fine), _ends(few)
-        members = np.minimum(ends[:, :1] + np.arange(CLUSTER), ends[:, 1:] - 1)  # the last again where there are fewer
-        self.clusters = np.column_stack((self.balls[ends[:, 0], :1], *enclosing_sphere(self.balls[members, 1:]), ends))
+        around = enclosing_spheres([self.balls[a:b, 1:] for a, b in ends])
+        self.clusters: Array = np.column_stack((self.balls[ends[:, 0], :1], *around, ends))
         parts = _ends(own)
         balls = np.append(ends[:, 0], len(fine))[parts]
         self.groups = np.column_stack((self._table(coarse), balls, parts))

@@ -124,8 +124,7 @@ class _Pairs:
     def tables(self, k: int) -> tuple[Array, Array, Array]:
         """Balls, clusters and groups of pair k alone: others are not placed in vain."""
         if k not in self.kept:
-            balls: Array = self.of.balls[:0]
-            clusters: Array = self.of.clusters[:0]
+            balls, clusters = self.of.balls[:0], self.of.clusters[:0]
             groups: Array = self.of.groups[self.of.pairs[k]].copy()
             for group in groups:
                 (a, b), (c, d) = group[5:7].astype(int), group[7:9].astype(int)
