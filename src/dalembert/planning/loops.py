@@ -85,88 +85,71 @@ def hits(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
         store(unfolded, W * b, wide(0.0))
     if not everyone and hits_again(h, data, work) != 0:
         return FULL
-    room = h[BLOCKS] * W
-    mid = work[h[MIDS] :]  # of what a coarse sphere sweeps over the lanes: center, radius
+    sweeps = work[h[SWEEPS] :]  # of each link, how far its lanes are from the middle one
     found = 0
-    for c in range(h[COARSE]):
-        s = data[h[COARSE_AT] + 4 * c :]
-        pose = work[POSES + 12 * W * h[h[LINKS_AT] + 3 * c] :]
-        x = placed(pose, s, 0)
-        y = placed(pose, s, 1)
-        z = placed(pose, s, 2)
-        center = work[h[CENTERS] + 3 * W * c :]
-        store(center, 0, x)
-        store(center, W, y)
-        store(center, 2 * W, z)
-        mx = lane(x, W // 2)
-        my = lane(y, W // 2)
-        mz = lane(z, W // 2)
-        dx = x - mx
-        dy = y - my
-        dz = z - mz
-        mid[c] = mx
-        mid[room + c] = my
-        mid[2 * room + c] = mz
-        reach = (sqrt(largest(fma(dx, dx, fma(dy, dy, dz * dz)))) + s[3]) * 1.00001
-        mid[3 * room + c] = reach
-        if c < h[MOVING]:
-            found = found | hits_world(h, data, work, near, c, x, y, z, mx, my, mz, reach)
+    for b in range(h[BLOCKS]):
+        last = minimum(W * b + W, h[COARSE])
+        for c in range(W * b, last):
+            s = data[h[COARSE_AT] + 4 * c :]
+            pose = work[POSES + 12 * W * h[h[LINKS_AT] + 3 * c] :]
+            x = placed(pose, s, 0)
+            y = placed(pose, s, 1)
+            z = placed(pose, s, 2)
+            center = work[h[CENTERS] + 3 * W * c :]
+            store(center, 0, x)
+            store(center, W, y)
+            store(center, 2 * W, z)
+            dx = x - lane(x, W // 2)
+            dy = y - lane(y, W // 2)
+            dz = z - lane(z, W // 2)
+            sweeps[c] = largest(fma(dx, dx, fma(dy, dy, dz * dz)))
+        store(sweeps, W * b, sqrt(load(sweeps, W * b)))
+        for c in range(W * b, minimum(last, h[MOVING])):
+            found = found | hits_world(h, data, work, near, c)
             if found != 0 and (not everyone or found == FULL):
                 return found
     return found | hits_itself(h, data, work, near, everyone)
 
 
 def hits_itself(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
-    """The lanes in which links touch. One look tells with which of W links another's sweep may meet."""
+    """The lanes in which links touch. Each is compared with all that it may meet before one is looked at closely."""
     found = 0
-    less = data[h[LIMITS_AT] + 2 * N]  # of two radii: both were grown by the clearance that is asked for
-    room = h[BLOCKS] * W
-    mid = work[h[MIDS] :]
-    masks = h[h[PAIRS_AT] :]
+    first = h[h[PAIRS_AT] :]  # of each link, the first of its pairs
+    others = first[h[COARSE] + 1 :]
+    squares = data[h[SQUARES_AT] :]
+    centers = work[h[CENTERS] :]
     for i in range(h[COARSE]):
-        reach = mid[3 * room + i] - less
-        for b in range(h[BLOCKS]):
-            candidates = masks[i * h[BLOCKS] + b]
-            if candidates != 0:
-                dx = load(mid, W * b) - mid[i]
-                dy = load(mid, room + W * b) - mid[room + i]
-                dz = load(mid, 2 * room + W * b) - mid[2 * room + i]
-                r = load(mid, 3 * room + W * b) + reach
-                candidates = candidates & bits(fma(dx, dx, fma(dy, dy, dz * dz)) < r * r)
-                while candidates != 0:
-                    j = W * b + lowest(candidates)
-                    candidates = candidates & (candidates - 1)
-                    both = data[h[COARSE_AT] + 4 * i + 3] + data[h[COARSE_AT] + 4 * j + 3] - less
-                    if touching(work[h[CENTERS] + 3 * W * i :], work[h[CENTERS] + 3 * W * j :], both) != 0:
-                        found = found | meets(h, data, work, near, i, j)
-                        if found != 0 and (not everyone or found == FULL):
-                            h[LAST] = ITSELF
-                            h[LAST_LINK] = i
-                            h[LAST_OTHER] = j
-                            return found
+        least = wide(0.0)
+        for p in range(first[i], first[i + 1]):
+            least = minimum(least, gap(centers[3 * W * i :], centers[3 * W * others[p] :], squares[p]))
+        if bits(least < 0.0) != 0:
+            for p in range(first[i], first[i + 1]):
+                j = others[p]
+                if bits(gap(centers[3 * W * i :], centers[3 * W * j :], squares[p]) < 0.0) != 0:
+                    found = found | meets(h, data, work, near, i, j)
+                    if found != 0 and (not everyone or found == FULL):
+                        h[LAST] = ITSELF
+                        h[LAST_LINK] = i
+                        h[LAST_OTHER] = j
+                        return found
     return found
 
 
-def hits_world(
-    h: Ints,
-    data: Reals,
-    work: Reals,
-    near: Ints,
-    c: Int,
-    x: Vector,
-    y: Vector,
-    z: Vector,
-    mx: Real,
-    my: Real,
-    mz: Real,
-    reach: Real,
-) -> Int:
-    """The lanes in which a link touches obstacles; its coarse sphere, and what that sweeps."""
+def hits_world(h: Ints, data: Reals, work: Reals, near: Ints, c: Int) -> Int:
+    """The lanes in which a link touches obstacles; first looked at is what its coarse sphere sweeps over the lanes."""
     found = 0
     boxes = data[h[BOXES_AT] :]
     cylinders = data[h[CYLINDERS_AT] :]
     planes = data[h[PLANES_AT] :]
+    center = work[h[CENTERS] + 3 * W * c :]
+    x = load(center, 0)
+    y = load(center, W)
+    z = load(center, 2 * W)
+    mx = center[W // 2]
+    my = center[W + W // 2]
+    mz = center[2 * W + W // 2]
     r = data[h[COARSE_AT] + 4 * c + 3]
+    reach = (work[h[SWEEPS] + c] + r) * 1.00001
     count = 0
     for b in range(h[BOXES]):
         candidates = bits(near_boxes(mx, my, mz, reach, boxes[16 * W * b :]))
@@ -240,7 +223,8 @@ def hits_again(h: Ints, data: Reals, work: Reals) -> Int:
     for k in range(a[1], a[2]):
         own = radius[4 * k] - less
         for l in range(b[1], b[2]):
-            least = minimum(least, gap(centers[3 * W * k :], centers[3 * W * l :], own + radius[4 * l]))
+            r = own + radius[4 * l]
+            least = minimum(least, gap(centers[3 * W * k :], centers[3 * W * l :], r * r))
     return bits(least < 0.0)
 
 
@@ -262,17 +246,17 @@ def unfold(h: Ints, data: Reals, work: Reals, c: Int) -> None:
                 store(to, 3 * W * f, fma(d, fine[4 * f + 2], fma(b, fine[4 * f + 1], fma(a, fine[4 * f], p))))
 
 
-def gap(a: Reals, b: Reals, r: Real) -> Vector:
-    """Negative in the lanes in which centers are nearer than r."""
+def gap(a: Reals, b: Reals, square: Real) -> Vector:
+    """Negative in the lanes in which centers are nearer than this, squared."""
     dx = load(a, 0) - load(b, 0)
     dy = load(a, W) - load(b, W)
     dz = load(a, 2 * W) - load(b, 2 * W)
-    return fma(dx, dx, fma(dy, dy, dz * dz)) - r * r
+    return fma(dx, dx, fma(dy, dy, dz * dz)) - square
 
 
 def touching(a: Reals, b: Reals, r: Real) -> Int:
     """The lanes in which centers are nearer than r."""
-    return bits(gap(a, b, r) < 0.0)
+    return bits(gap(a, b, r * r) < 0.0)
 
 
 def meets(h: Ints, data: Reals, work: Reals, near: Ints, i: Int, j: Int) -> Int:
@@ -303,7 +287,8 @@ def meets(h: Ints, data: Reals, work: Reals, near: Ints, i: Int, j: Int) -> Int:
             k = near[m]
             own = radius[4 * k] - less
             for l in range(count):
-                least = minimum(least, gap(centers[3 * W * k :], centers[3 * W * near[l] :], own + radius[4 * near[l]]))
+                r = own + radius[4 * near[l]]
+                least = minimum(least, gap(centers[3 * W * k :], centers[3 * W * near[l] :], r * r))
     return bits(least < 0.0)
 
 

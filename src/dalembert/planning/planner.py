@@ -29,7 +29,17 @@ Array = NDArray[Any]
 
 HEADER = (
     *("COARSE", "MOVING", "BLOCKS", "BOXES", "CYLINDERS", "PLANES", "COARSE_AT", "FINE_AT", "BOXES_AT"),
-    *("CYLINDERS_AT", "PLANES_AT", "LIMITS_AT", "LINKS_AT", "PAIRS_AT", "SAMPLES_AT", "MIDS", "CENTERS"),
+    *(
+        "CYLINDERS_AT",
+        "PLANES_AT",
+        "LIMITS_AT",
+        "SQUARES_AT",
+        "LINKS_AT",
+        "PAIRS_AT",
+        "SAMPLES_AT",
+        "SWEEPS",
+        "CENTERS",
+    ),
     *("FINES", "LAST", "LAST_LINK", "LAST_OTHER"),  # the last three: what touched, written by the loops
 )
 LAST = ("NOTHING", "ITSELF", "BOX", "CYLINDER", "PLANE")
@@ -208,12 +218,12 @@ class Planner:
                 links += [place[carrier], first, first + len(rows)]
                 first += len(rows)
                 moving += carrier >= 0
-        W = self.machine.width
-        blocks = -(-len(small) // W)
-        pairs = [0] * (len(small) * blocks)  # of each part, with which of the others it may meet: bits, W by W
+        met: list[list[int]] = [[] for _ in small]  # of each part, with which of the others it may meet
         for first_link, second_link in self.spheres.pairs.tolist():
             for i, j in itertools.product(parts[first_link], parts[second_link]):
-                pairs[i * blocks + j // W] |= 1 << j % W
+                if j not in met[i]:
+                    met[i].append(j)
+        pairs = [*itertools.accumulate(map(len, met), initial=0), *itertools.chain(*met)]
         big = np.column_stack(enclosing_spheres(small, ROUNDS))
         return big.ravel().tolist(), np.concatenate(small).ravel().tolist(), links, pairs, moving
 
@@ -232,7 +242,9 @@ class Planner:
         big[3::4] += clear
         small[3::4] += clear
         tables = [big, small, _by_lanes(boxes, W), _by_lanes(cylinders, W)]
-        tables += [arrays.half_spaces.ravel(), np.concatenate((lower, upper - lower, [clear]))]
+        count = len(coarse) // 4
+        reach = np.repeat(big[3::4], np.diff(pairs[: count + 1])) + big[3::4][pairs[count + 1 :]] - clear
+        tables += [arrays.half_spaces.ravel(), np.concatenate((lower, upper - lower, [clear])), reach**2]
         tables = [np.concatenate((t, np.zeros(-len(t) % W))) for t in tables]
         at = np.concatenate(([0], np.cumsum([len(t) for t in tables])))
         n = self.model.n
@@ -244,13 +256,13 @@ class Planner:
         first = len(HEADER)
         begin = HEADER.index("COARSE_AT")
         header = dict(zip(HEADER[begin:], at[:-1].tolist(), strict=False))
-        header |= {"COARSE": len(coarse) // 4, "MOVING": moving, "BLOCKS": blocks, "PLANES": len(arrays.half_spaces)}
+        header |= {"COARSE": count, "MOVING": moving, "BLOCKS": blocks, "PLANES": len(arrays.half_spaces)}
         header |= {"BOXES": -(-len(boxes) // W), "CYLINDERS": -(-len(cylinders) // W)}
         header |= {"LINKS_AT": first, "PAIRS_AT": first + len(links), "SAMPLES_AT": first + len(links) + len(pairs)}
         header |= dict.fromkeys(HEADER[-3:], 0)
-        header["MIDS"] = int(self.machine.numbers["FLAGS"]) + blocks * W
-        header["CENTERS"] = header["MIDS"] + 4 * blocks * W
-        header["FINES"] = header["CENTERS"] + 3 * W * (len(coarse) // 4)
+        header["SWEEPS"] = int(self.machine.numbers["FLAGS"]) + blocks * W
+        header["CENTERS"] = header["SWEEPS"] + blocks * W
+        header["FINES"] = header["CENTERS"] + 3 * W * count
         h = np.array([header[name] for name in HEADER] + links + pairs + samples, np.int64)
         obstacles = len(boxes) + len(cylinders) + len(arrays.half_spaces)
         data = _aligned(int(at[-1]), self.dtype)
