@@ -29,18 +29,8 @@ Array = NDArray[Any]
 
 HEADER = (
     *("COARSE", "MOVING", "BLOCKS", "BOXES", "CYLINDERS", "PLANES", "COARSE_AT", "FINE_AT", "BOXES_AT"),
-    *(
-        "CYLINDERS_AT",
-        "PLANES_AT",
-        "LIMITS_AT",
-        "SQUARES_AT",
-        "LINKS_AT",
-        "PAIRS_AT",
-        "SAMPLES_AT",
-        "SWEEPS",
-        "CENTERS",
-    ),
-    *("FINES", "LAST", "LAST_LINK", "LAST_OTHER"),  # the last three: what touched, written by the loops
+    *("CYLINDERS_AT", "PLANES_AT", "LIMITS_AT", "SQUARES_AT", "LINKS_AT", "PAIRS_AT", "SAMPLES_AT", "SWEEPS"),
+    *("CENTERS", "FINES", "LAST", "LAST_LINK", "LAST_OTHER"),  # the last three: what touched, written by the loops
 )
 LAST = ("NOTHING", "ITSELF", "BOX", "CYLINDER", "PLANE")
 SETTINGS = ("RANGE", "FINER", "RADIUS", "ALPHA", "LEAST", "RATIO", "CHANGE")
