@@ -79,36 +79,37 @@ def plane_gap(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Vector:
 
 def hits(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
     """The lanes that touch themselves or the world, as bits; at the first that does, or with `everyone` of all. Links
-    are placed one by one from the tip, where most that touch do, and compared with the world and with those before."""
+    are compared with each other from the base, with the world from the tip: where most that touch do."""
     unfolded = work[FLAGS:]
     for b in range(h[BLOCKS]):
         store(unfolded, W * b, wide(0.0))
     if not everyone and hits_again(h, data, work) != 0:
         return FULL
     sweeps = work[h[SWEEPS] :]  # of each link, how far its lanes are from the middle one
-    found = 0
+    for c in range(h[COARSE]):
+        s = data[h[COARSE_AT] + 4 * c :]
+        pose = work[POSES + 12 * W * h[h[LINKS_AT] + 3 * c] :]
+        x = placed(pose, s, 0)
+        y = placed(pose, s, 1)
+        z = placed(pose, s, 2)
+        center = work[h[CENTERS] + 3 * W * c :]
+        store(center, 0, x)
+        store(center, W, y)
+        store(center, 2 * W, z)
+        dx = x - lane(x, W // 2)
+        dy = y - lane(y, W // 2)
+        dz = z - lane(z, W // 2)
+        sweeps[c] = largest(fma(dx, dx, fma(dy, dy, dz * dz)))
+    found = hits_itself(h, data, work, near, everyone)
+    if found != 0 and (not everyone or found == FULL):
+        return found
     for b in range(h[BLOCKS]):
-        last = minimum(W * b + W, h[COARSE])
-        for c in range(W * b, last):
-            s = data[h[COARSE_AT] + 4 * c :]
-            pose = work[POSES + 12 * W * h[h[LINKS_AT] + 3 * c] :]
-            x = placed(pose, s, 0)
-            y = placed(pose, s, 1)
-            z = placed(pose, s, 2)
-            center = work[h[CENTERS] + 3 * W * c :]
-            store(center, 0, x)
-            store(center, W, y)
-            store(center, 2 * W, z)
-            dx = x - lane(x, W // 2)
-            dy = y - lane(y, W // 2)
-            dz = z - lane(z, W // 2)
-            sweeps[c] = largest(fma(dx, dx, fma(dy, dy, dz * dz)))
         store(sweeps, W * b, sqrt(load(sweeps, W * b)))
-        for c in range(W * b, minimum(last, h[MOVING])):
-            found = found | hits_world(h, data, work, near, c)
-            if found != 0 and (not everyone or found == FULL):
-                return found
-    return found | hits_itself(h, data, work, near, everyone)
+    for c in range(h[MOVING]):
+        found = found | hits_world(h, data, work, near, c)
+        if found != 0 and (not everyone or found == FULL):
+            return found
+    return found
 
 
 def hits_itself(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
@@ -118,7 +119,8 @@ def hits_itself(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) 
     others = first[h[COARSE] + 1 :]
     squares = data[h[SQUARES_AT] :]
     centers = work[h[CENTERS] :]
-    for i in range(h[COARSE]):
+    for k in range(h[COARSE]):
+        i = h[COARSE] - 1 - k
         least = wide(0.0)
         for p in range(first[i], first[i + 1]):
             least = minimum(least, gap(centers[3 * W * i :], centers[3 * W * others[p] :], squares[p]))
@@ -128,9 +130,7 @@ def hits_itself(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) 
                 if bits(gap(centers[3 * W * i :], centers[3 * W * j :], squares[p]) < 0.0) != 0:
                     found = found | meets(h, data, work, near, i, j)
                     if found != 0 and (not everyone or found == FULL):
-                        h[LAST] = ITSELF
-                        h[LAST_LINK] = i
-                        h[LAST_OTHER] = j
+                        h[LAST] = NOTHING
                         return found
     return found
 
@@ -206,26 +206,12 @@ def link_hits(h: Ints, data: Reals, work: Reals, c: Int, kind: Int, at: Int) -> 
 
 
 def hits_again(h: Ints, data: Reals, work: Reals) -> Int:
-    """The lanes in which the same two touch as when something last did: edges that follow each other are often stopped
-    by the same obstacle."""
+    """The lanes in which the same link touches the same obstacle as when one last did: edges that follow each other are
+    often stopped by the same."""
     if h[LAST] == NOTHING:
         return 0
     unfold(h, data, work, h[LAST_LINK])
-    if h[LAST] != ITSELF:
-        return link_hits(h, data, work, h[LAST_LINK], h[LAST], h[LAST_OTHER])
-    unfold(h, data, work, h[LAST_OTHER])
-    a = h[h[LINKS_AT] + 3 * h[LAST_LINK] :]
-    b = h[h[LINKS_AT] + 3 * h[LAST_OTHER] :]
-    least = wide(0.0)
-    radius = data[h[FINE_AT] + 3 :]
-    centers = work[h[FINES] :]
-    less = data[h[LIMITS_AT] + 2 * N]
-    for k in range(a[1], a[2]):
-        own = radius[4 * k] - less
-        for l in range(b[1], b[2]):
-            r = own + radius[4 * l]
-            least = minimum(least, gap(centers[3 * W * k :], centers[3 * W * l :], r * r))
-    return bits(least < 0.0)
+    return link_hits(h, data, work, h[LAST_LINK], h[LAST], h[LAST_OTHER])
 
 
 def unfold(h: Ints, data: Reals, work: Reals, c: Int) -> None:

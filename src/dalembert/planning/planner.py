@@ -32,7 +32,7 @@ HEADER = (
     *("CYLINDERS_AT", "PLANES_AT", "LIMITS_AT", "SQUARES_AT", "LINKS_AT", "PAIRS_AT", "SAMPLES_AT", "SWEEPS"),
     *("CENTERS", "FINES", "LAST", "LAST_LINK", "LAST_OTHER"),  # the last three: what touched, written by the loops
 )
-LAST = ("NOTHING", "ITSELF", "BOX", "CYLINDER", "PLANE")
+LAST = ("NOTHING", "BOX", "CYLINDER", "PLANE")
 SETTINGS = ("RANGE", "FINER", "RADIUS", "ALPHA", "LEAST", "RATIO", "CHANGE")
 INFO = (
     *("STATUS", "SIZE", "RAW", "ITERATIONS", "MOST", "ROOM", "LONGEST", "ROUNDS", "GOALS", "SKIPPED"),
@@ -43,6 +43,7 @@ FAR = 1e15
 LONGEST = 4096  # states of a path
 LINE = 64  # bytes of a cache line
 PART = 9  # fine spheres under one coarse one, at most
+LARGE = 14  # the same near the base, where less is met
 WORTH = 0.4  # of its size, at which a part is cut into two
 ROUNDS = 30  # steps toward the smallest sphere around a part
 STUCK = 1024  # iterations for each node: with fewer nodes, trees are tried from near what they have
@@ -201,7 +202,8 @@ class Planner:
         first, moving = 0, 0
         for (carrier, *_), group in sorted(groups.items(), key=lambda item: (item[0][0] < 0, -max(item[1]))):
             own = np.flatnonzero(np.isin(self.spheres.parent, group))
-            for rows in _parts(np.column_stack((fine.center[own], fine.radius[own]))):
+            most = LARGE if carrier < 0 or self.model.parents[carrier] < 0 else PART
+            for rows in _parts(np.column_stack((fine.center[own], fine.radius[own])), most):
                 for k in group:
                     parts.setdefault(k, []).append(len(small))
                 small.append(rows)
@@ -261,9 +263,9 @@ class Planner:
         return Scene(self, h, data, work, np.zeros(max(obstacles, len(fine) // 4) + 1, np.int64))
 
 
-def _parts(rows: Array) -> list[Array]:
+def _parts(rows: Array, most: int) -> list[Array]:
     """Spheres (k, 4) in parts that are cheap to check: cut along the longer side where the parts' sizes (number times
-    diagonal squared) become least, if there are more than PART or if that is worth another coarse sphere."""
+    diagonal squared) become least, if there are more than `most` or if that is worth another coarse sphere."""
     if len(rows) < 4:
         return [rows]
     axis = int(np.ptp(rows[:, :3], axis=0).argmax())
@@ -274,9 +276,9 @@ def _parts(rows: Array) -> list[Array]:
     count = np.arange(1, len(by))
     size = count * head[:-1] + (len(by) - count) * tail[1:]
     cut = int(size.argmin())
-    if len(rows) <= PART and size[cut] > WORTH * len(rows) * head[-1]:
+    if len(rows) <= most and size[cut] > WORTH * len(rows) * head[-1]:
         return [rows]
-    return [*_parts(by[: cut + 1]), *_parts(by[cut + 1 :])]
+    return [*_parts(by[: cut + 1], most), *_parts(by[cut + 1 :], most)]
 
 
 def _solids(arrays: Any) -> Array:
