@@ -79,11 +79,13 @@ def plane_gap(x: Vector, y: Vector, z: Vector, r: Real, b: Reals) -> Vector:
 
 def hits(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
     """The lanes that touch themselves or the world, as bits; at the first that does, or with `everyone` of all. Links
-    are compared with each other from the base, with the world from the tip: where most that touch do."""
+    are compared with each other from the base, with the world from the tip: where most that touch do; first with what
+    touched more often so far."""
     unfolded = work[FLAGS:]
     for b in range(h[BLOCKS]):
         store(unfolded, W * b, wide(0.0))
     if not everyone and hits_again(h, data, work) != 0:
+        h[OFTENER] -= 1
         return FULL
     sweeps = work[h[SWEEPS] :]  # of each link, how far its lanes are from the middle one
     for c in range(h[COARSE]):
@@ -100,15 +102,23 @@ def hits(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
         dy = y - lane(y, W // 2)
         dz = z - lane(z, W // 2)
         sweeps[c] = largest(fma(dx, dx, fma(dy, dy, dz * dz)))
-    found = hits_itself(h, data, work, near, everyone)
-    if found != 0 and (not everyone or found == FULL):
-        return found
     for b in range(h[BLOCKS]):
         store(sweeps, W * b, sqrt(load(sweeps, W * b)))
-    for c in range(h[MOVING]):
-        found = found | hits_world(h, data, work, near, c)
+    found = 0
+    own = h[OFTENER] > 0
+    for _turn in range(2):
+        if own:
+            found = found | hits_itself(h, data, work, near, everyone)
+            h[OFTENER] += 1 if found != 0 else 0
+        else:
+            for c in range(h[MOVING]):
+                found = found | hits_world(h, data, work, near, c)
+                if found != 0 and (not everyone or found == FULL):
+                    h[OFTENER] -= 1
+                    return found
         if found != 0 and (not everyone or found == FULL):
             return found
+        own = not own
     return found
 
 

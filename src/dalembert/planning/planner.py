@@ -30,7 +30,9 @@ Array = NDArray[Any]
 HEADER = (
     *("COARSE", "MOVING", "BLOCKS", "BOXES", "CYLINDERS", "PLANES", "COARSE_AT", "FINE_AT", "BOXES_AT"),
     *("CYLINDERS_AT", "PLANES_AT", "LIMITS_AT", "SQUARES_AT", "LINKS_AT", "PAIRS_AT", "SAMPLES_AT", "SWEEPS"),
-    *("CENTERS", "FINES", "LAST", "LAST_LINK", "LAST_OTHER"),  # the last three: what touched, written by the loops
+    *("CENTERS", "FINES"),
+    # Written by the loops: what touched last, and how much more often links touched each other than the world.
+    *("LAST", "LAST_LINK", "LAST_OTHER", "OFTENER"),
 )
 LAST = ("NOTHING", "BOX", "CYLINDER", "PLANE")
 SETTINGS = ("RANGE", "FINER", "RADIUS", "ALPHA", "LEAST", "RATIO", "CHANGE")
@@ -251,7 +253,7 @@ class Planner:
         header |= {"COARSE": count, "MOVING": moving, "BLOCKS": blocks, "PLANES": len(arrays.half_spaces)}
         header |= {"BOXES": -(-len(boxes) // W), "CYLINDERS": -(-len(cylinders) // W)}
         header |= {"LINKS_AT": first, "PAIRS_AT": first + len(links), "SAMPLES_AT": first + len(links) + len(pairs)}
-        header |= dict.fromkeys(HEADER[-3:], 0)
+        header |= dict.fromkeys(HEADER[-4:], 0)
         header["SWEEPS"] = int(self.machine.numbers["FLAGS"]) + blocks * W
         header["CENTERS"] = header["SWEEPS"] + blocks * W
         header["FINES"] = header["CENTERS"] + 3 * W * count
