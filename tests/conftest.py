@@ -57,9 +57,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _kernel_cache(request: pytest.FixtureRequest):
-    """Their names tell what they were made from and by, so a later run may use them; `make clean` removes them."""
-    os.environ.setdefault("DALEMBERT_CACHE", str(request.config.cache.mkdir("kernels")))
+def _kernel_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
+    """Keep compiled kernels for the next run; a kernel's name is a hash of its source. `make clean` removes them.
+
+    `-p no:cacheprovider` turns pytest's cache off; then the kernels live as long as the run."""
+    if "DALEMBERT_CACHE" not in os.environ:
+        cache = getattr(request.config, "cache", None)
+        os.environ["DALEMBERT_CACHE"] = str(cache.mkdir("kernels") if cache else tmp_path_factory.mktemp("kernels"))
 
 
 @pytest.fixture(autouse=True)
