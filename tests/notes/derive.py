@@ -1,4 +1,8 @@
-"""What the tests of the notes share: exact comparison, and mechanics from first principles in SymPy.
+"""What the tests of the notes share: exact comparison, and the library's own mechanics as SymPy expressions.
+
+Rotations are those of `dalembert.spatial`, run over SymPy scalars. The planar arms are `Robot.equations()`, and systems
+of any energies, even of unknown functions D(q) and P(q), are `LagrangianSystem`. So a formula of the notes that is
+confirmed here is one that the library gives. `test_derive.py` compares both with Lagrange's equations by hand.
 
 `confirm` is for a formula that is right as printed, `misprint` for one that is not: the printed one must differ
 from the derivation and the corrected one must agree with it. Both compare exactly, not at sample points.
@@ -11,6 +15,14 @@ from functools import cache
 
 import numpy as np
 import sympy as sp
+
+import dalembert as dl
+from dalembert import scalar
+from dalembert.lagrange import rate as symbol_of_rate
+from dalembert.spatial import rotation, vector
+
+scalar.sin.register(sp.Expr)(sp.sin)
+scalar.cos.register(sp.Expr)(sp.cos)
 
 Expr = sp.Expr | sp.MatrixBase | int | float
 
@@ -76,27 +88,35 @@ def rounds(printed: float, exact: sp.Expr | float, digits: int = 3) -> bool:
 
 # ---------------------------------------------------------------------------------------------- mechanics
 def rate(x: Expr, q: Sequence, v: Sequence, a: Sequence = ()) -> Expr:
-    """d/dt of an expression in coordinates and velocities, by the chain rule."""
-    if isinstance(x, sp.MatrixBase):
-        return x.applyfunc(lambda e: rate(e, q, v, a))
-    out = sum(sp.diff(x, s) * d for s, d in zip(q, v, strict=True))
-    return out + sum(sp.diff(x, s) * d for s, d in zip(v, a, strict=False))
+    """d/dt of an expression in coordinates and velocities, by the library's chain rule; q̈ = 0 where none are given."""
+    dots = [symbol_of_rate(s) for s in q]
+    names = dict(zip(dots, v, strict=True))
+    names |= dict(zip((symbol_of_rate(s) for s in dots), a or [0] * len(dots), strict=True))
+    inside = {w: s for s, w in names.items() if w != 0}
+    return symbol_of_rate(sp.sympify(x).xreplace(inside), list(q)).xreplace(names)
+
+
+class Derived:
+    """The library's terms of a system with energies K and P, in the symbols of the notes: M, C, c, g, tau, gamma."""
+
+    def __init__(self, K: sp.Expr, P: sp.Expr, q: Sequence, v: Sequence, a: Sequence):
+        speeds = dict(zip(v, (symbol_of_rate(x) for x in q), strict=True))
+        system = dl.LagrangianSystem(list(q), sp.sympify(K).xreplace(speeds), P)
+        back = dict(zip(system.velocities, v, strict=True))
+        self.M, self.C, self.g = (sp.Matrix(x.xreplace(back)) for x in (system.M, system.C, system.g))
+        self.gamma = system.Gamma.tolist()
+        self.c = self.C * sp.Matrix(v)
+        self.tau = self.M * sp.Matrix(a) + self.c + self.g
 
 
 def lagrange(K: sp.Expr, P: sp.Expr, q: Sequence, v: Sequence, a: Sequence) -> sp.Matrix:
-    """τ_k = d/dt ∂L/∂q̇_k − ∂L/∂q_k."""
-    L = K - P
-    return sp.Matrix([rate(sp.diff(L, vk), q, v, a) - sp.diff(L, qk) for qk, vk in zip(q, v, strict=True)])
+    """τ_k = d/dt ∂L/∂q̇_k − ∂L/∂q_k, as the library derives it."""
+    return Derived(K, P, q, v, a).tau
 
 
-def mass_matrix(K: sp.Expr, v: Sequence) -> sp.Matrix:
-    """The Hessian of K by the velocities."""
-    return sp.hessian(sp.expand(K), v)
-
-
-def velocity_terms(K: sp.Expr, q: Sequence, v: Sequence) -> sp.Matrix:
-    """c(q, q̇): what is left of Lagrange's equations without acceleration and potential."""
-    return lagrange(K, sp.Integer(0), q, v, [0] * len(q))
+def mass_matrix(K: sp.Expr, q: Sequence, v: Sequence) -> sp.Matrix:
+    """M of a kinetic energy, as the library derives it."""
+    return Derived(K, sp.Integer(0), q, v, [0] * len(q)).M
 
 
 def second_derivatives(c: sp.Matrix, v: Sequence) -> list[list[list[sp.Expr]]]:
@@ -105,14 +125,15 @@ def second_derivatives(c: sp.Matrix, v: Sequence) -> list[list[list[sp.Expr]]]:
     return [[[sp.diff(c[k], v[i], v[j]) / 2 for k in n] for j in n] for i in n]
 
 
-def rot(axis: str, angle: sp.Expr) -> sp.Matrix:
-    c, s = sp.cos(angle), sp.sin(angle)
-    rows = {
-        "x": [[1, 0, 0], [0, c, -s], [0, s, c]],
-        "y": [[c, 0, s], [0, 1, 0], [-s, 0, c]],
-        "z": [[c, -s, 0], [s, c, 0], [0, 0, 1]],
-    }
-    return sp.Matrix(rows[axis])
+def exact(rows: Sequence) -> sp.Matrix:
+    """A matrix of the library over SymPy scalars: the floats 0.0, 1.0, … of its constants are rational numbers."""
+    return sp.Matrix(rows).applyfunc(lambda x: sp.nsimplify(x, rational=True))
+
+
+def rot(axis: str, angle: Expr) -> sp.Matrix:
+    """A rotation about x, y or z by the library."""
+    unit = tuple(float(axis == name) for name in "xyz")
+    return exact(rotation.axis_angle(unit, sp.sympify(angle)))
 
 
 def pose(R: sp.Matrix | None = None, p: Sequence = (0, 0, 0)) -> sp.Matrix:
@@ -122,17 +143,17 @@ def pose(R: sp.Matrix | None = None, p: Sequence = (0, 0, 0)) -> sp.Matrix:
     return T
 
 
-def dh(theta: sp.Expr, d: sp.Expr, a: sp.Expr, alpha: sp.Expr) -> sp.Matrix:
+def dh(theta: Expr, d: Expr, a: Expr, alpha: Expr) -> sp.Matrix:
     """Rot_z Trans_z Trans_x Rot_x."""
     return pose(rot("z", theta), (0, 0, d)) * pose(rot("x", alpha), (a, 0, 0))
 
 
 def skew(w: Sequence) -> sp.Matrix:
-    return sp.Matrix([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
+    return exact(vector.skew(tuple(w)))
 
 
 def vee(S: sp.Matrix) -> sp.Matrix:
-    return sp.Matrix([S[2, 1], S[0, 2], S[1, 0]])
+    return exact([[x] for x in vector.unskew(S.tolist())])
 
 
 # ------------------------------------------------------------------------------------- systems of the notes
@@ -150,38 +171,56 @@ def along(length: Expr, angle: Expr) -> sp.Matrix:
 
 
 class Planar:
-    """Two links in a vertical plane (y up): masses m, lengths l, centers at r, inertias I about them."""
+    """A bundled arm of two links in a vertical plane (y up), as the library's equations have it: masses m, lengths l,
+    centers at r, inertias I about them."""
 
-    def __init__(self, r1: Expr, r2: Expr, J1: Expr, J2: Expr):
-        self.p1, self.p2 = along(r1, q1), along(l1, q1) + along(r2, q1 + q2)
-        self.u1, self.u2 = rate(self.p1, Q, V), rate(self.p2, Q, V)
-        self.K = sp.expand(
-            m1 * self.u1.dot(self.u1) / 2 + m2 * self.u2.dot(self.u2) / 2 + J1 * v1**2 / 2 + J2 * (v1 + v2) ** 2 / 2
-        )
-        self.P = m1 * g * self.p1[1] + m2 * g * self.p2[1]
-        self.M = mass_matrix(self.K, V)
-        self.c = velocity_terms(self.K, Q, V)
-        self.g = sp.Matrix([sp.diff(self.P, s) for s in Q])
-        self.tau = lagrange(self.K, self.P, Q, V, A)
-        self.gamma = second_derivatives(self.c, V)
-        # the C of the Christoffel symbols: C_kj = Σ_i Γ_ijk q̇_i
-        self.C = sp.Matrix(2, 2, lambda k, j: sum(self.gamma[i][j][k] * V[i] for i in range(2)))
+    def __init__(self, name: str, letters: dict[str, Expr]):
+        self.equations = dl.load(name).equations()
+        self.letters = {"m1": m1, "m2": m2, "l1": l1, "l2": l2, "g": g} | letters
+        for k, (q, v, a) in enumerate(zip(Q, V, A, strict=True), 1):
+            self.letters |= {f"q{k}": q, f"s{k}": sp.sin(q), f"c{k}": sp.cos(q), f"qd{k}": v, f"qdd{k}": a}
+        self.M, self.C, self.c, self.g, self.tau = (self.term(x) for x in ("M", "C", "c", "g", "tau"))
+        self.K, self.P = self.term("K"), self.term("P")
+        n = range(1, 3)
+        self.gamma = [[[self.term(f"Gamma{i}{j}{k}") for k in n] for j in n] for i in n]
+        self.p1, self.p2 = (self.center(link) for link in (1, 2))
+        self.J1, self.J2 = (self.matrix(self.equations.com_jacobian(f"link{k}"))[:3, :] for k in (1, 2))
+        self.u1, self.u2 = self.J1 * qd, self.J2 * qd
+        self.tip = self.matrix(self.equations.fk())[:3, 3]
+        self.J = self.matrix(self.equations.jacobian())
+
+    def term(self, what: str) -> Expr:
+        """A quantity of the equations by its name there."""
+        return self.translate(self.equations.sympy(what))
+
+    def matrix(self, rows: Sequence) -> sp.Matrix:
+        """Polynomials of the library."""
+        return self.translate(sp.Matrix([[sp.sympify(str(x).replace("^", "**")) for x in row] for row in rows]))
+
+    def translate(self, x: Expr) -> Expr:
+        """The library's letters replaced by those of the notes."""
+        return x.subs({s: self.letters[s.name] for s in x.free_symbols}, simultaneous=True)
+
+    def center(self, link: int) -> sp.Matrix:
+        """The center of mass of a link."""
+        r = self.letters[f"r{link}"]
+        return (self.matrix(self.equations.fk(f"link{link}")) * sp.Matrix([r, 0, 0, 1]))[:3, :]
 
 
 @cache
 def rigid() -> Planar:
     """Links with a center of mass somewhere on them and an inertia ([Poonawala], [Lagrange notes], [Lee])."""
-    return Planar(lc1, lc2, I1, I2)
+    return Planar("planar-2r", {"r1": lc1, "r2": lc2, "I1": I1, "I2": I2})
 
 
 @cache
 def points() -> Planar:
     """Massless rods with point masses at their ends ([Fakhari 3], [Lee], [Fakhari 2])."""
-    return Planar(l1, l2, 0, 0)
+    return Planar("planar-2r-points", {"r1": l1, "r2": l2, "I1": 0, "I2": 0})
 
 
 class Abstract:
-    """Any system of n coordinates: D(q) and P(q) are unknown functions, D symmetric."""
+    """Any system of n coordinates: D(q) and P(q) are unknown functions, D symmetric; the rest is the library's."""
 
     def __init__(self, n: int):
         self.n = n
@@ -190,8 +229,8 @@ class Abstract:
         self.P = sp.Function("P", real=True)(*self.q)
         v = sp.Matrix(self.v)
         self.K = sp.expand((v.T * self.D * v)[0] / 2)
-        self.tau = lagrange(self.K, self.P, self.q, self.v, self.a)
-        self.c = velocity_terms(self.K, self.q, self.v)
+        self.derived = Derived(self.K, self.P, self.q, self.v, self.a)
+        self.tau, self.c = self.derived.tau, self.derived.c
         self.Ddot = rate(self.D, self.q, self.v)
 
     def d(self, i: int, j: int, k: int) -> sp.Expr:
@@ -200,11 +239,10 @@ class Abstract:
 
     def symbol(self, i: int, j: int, k: int) -> sp.Expr:
         """½ (∂d_kj/∂q_i + ∂d_ki/∂q_j − ∂d_ij/∂q_k): the equation's index last."""
-        return (self.d(k, j, i) + self.d(k, i, j) - self.d(i, j, k)) / 2
+        return self.derived.gamma[i][j][k]
 
     def C(self) -> sp.Matrix:
-        n = range(self.n)
-        return sp.Matrix(self.n, self.n, lambda k, j: sum(self.symbol(i, j, k) * self.v[i] for i in n))
+        return self.derived.C
 
 
 @cache

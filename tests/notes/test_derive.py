@@ -5,7 +5,27 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from notes.derive import V, confirm, differ, misprint, points, q1, q2, rigid, rounds, same
+from notes.derive import (
+    A,
+    Q,
+    V,
+    along,
+    confirm,
+    differ,
+    g,
+    l1,
+    m1,
+    m2,
+    misprint,
+    points,
+    q1,
+    q2,
+    qd,
+    qdd,
+    rigid,
+    rounds,
+    same,
+)
 
 c, s = sp.cos(q1), sp.sin(q1)
 
@@ -34,9 +54,19 @@ def test_rounding_is_judged():
     assert rounds(0.577, 3**-0.5) and not rounds(0.578, 3**-0.5) and rounds(0.54, 0.45 / 0.83, 2)
 
 
-def test_mechanics_of_a_known_case():
-    """The second link at rest on the first: a compound pendulum of both."""
-    inertia = points().M[0, 0].subs(q2, 0)
-    m1, m2, l1, l2 = sp.symbols("m1 m2 l1 l2", positive=True)
-    assert same(inertia, m1 * l1**2 + m2 * (l1 + l2) ** 2)
-    assert points().c.subs(dict.fromkeys(V, 0)) == sp.zeros(2, 1)
+@pytest.mark.parametrize("arm", [rigid, points])
+def test_the_equations_of_the_library_are_those_of_lagrange(arm):
+    """d/dt ∂L/∂q̇ − ∂L/∂q with SymPy alone, from the centers of mass, against the library's terms."""
+    x = arm()
+    u = [p.jacobian(Q) * qd for p in (along(x.letters["r1"], q1), along(l1, q1) + along(x.letters["r2"], q1 + q2))]
+    J1, J2 = x.letters["I1"], x.letters["I2"]
+    K = m1 * u[0].dot(u[0]) / 2 + m2 * u[1].dot(u[1]) / 2 + J1 * V[0] ** 2 / 2 + J2 * (V[0] + V[1]) ** 2 / 2
+    P = g * (m1 * x.letters["r1"] * sp.sin(q1) + m2 * (l1 * sp.sin(q1) + x.letters["r2"] * sp.sin(q1 + q2)))
+    confirm([x.K, x.P], [K, P])
+    L = sp.expand(K - P)
+    momenta = [L.diff(v) for v in V]
+    rates = [sum(p.diff(q) * v + p.diff(v) * a for q, v, a in zip(Q, V, A, strict=True)) for p in momenta]
+    confirm(x.tau, sp.Matrix([r - L.diff(q) for r, q in zip(rates, Q, strict=True)]))
+    confirm(x.M * qdd + x.C * qd + x.g, x.tau)
+    confirm(x.C * qd, x.c)
+    confirm(sum((x.gamma[i][j][0] * V[i] * V[j] for i in range(2) for j in range(2)), 0), x.c[0])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 import sympy as sp
@@ -410,17 +408,16 @@ def test_fakhari_2_l366_to_l370_standard_c_by_kronecker_products():
 
 
 def test_fakhari_2_l374_to_l380_kronecker_product_and_matrix_derivative():
-    """A⊗B = [a_ij B] is mp×nq; ∂A/∂x for x in R^p is mp×n, its blocks run to x_p (printed x_n)."""
-    X, Y = sp.Matrix(3, 3, sp.symbols("a1:10")), sp.Matrix(2, 4, sp.symbols("b1:9"))
-    product = sp.kronecker_product(X, Y)
-    assert product.shape == (6, 12)
-    for i, j in itertools.product(range(3), range(3)):
-        confirm(product[2 * i : 2 * i + 2, 4 * j : 4 * j + 4], X[i, j] * Y)
-    x = sp.symbols("x1:5")  # p = 4
-    M = sp.Matrix(2, 3, lambda i, j: sum(x) ** (i + 1) * x[j])  # m = 2, n = 3
-    derivative = stacked(M, x)
-    assert derivative.shape == (2 * 4, 3) == (len(M.col(0)) * len(x), 3)
-    assert stacked(M, x[:3]).shape != (2 * 4, 3)  # only as far as x_n
+    """A⊗B = [a_ij B] is mp×nq; ∂A/∂x for x in R^p is mp×n, its blocks run to x_p (printed x_n): only then is
+    Ṁ = (θ̇ᵀ⊗I) ∂M/∂θ, also for a matrix that is not as wide as there are joints."""
+    arm, (q, v, _) = dl.load("panda"), state(7, 3)
+    for f, rows, columns in ((arm.mass_matrix, 7, 7), (arm.jacobian, 6, 7), (lambda x: arm.jacobian(x)[:, :3], 6, 3)):
+        derivative = np.vstack([central(f, q, unit) for unit in np.eye(7)])
+        assert derivative.shape == (rows * 7, columns)
+        product = np.kron(v[None], np.eye(rows))
+        assert product.shape == (rows, rows * 7) and np.allclose(product @ derivative, central(f, q, v), atol=1e-8)
+    Mdot = np.kron(v[None], np.eye(7)) @ np.vstack([central(arm.mass_matrix, q, unit) for unit in np.eye(7)])
+    assert np.allclose(Mdot, arm.mass_matrix_dot(q, v), atol=1e-8)
 
 
 def test_fakhari_2_l390_l400_gravity_and_potential():

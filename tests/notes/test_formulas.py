@@ -96,8 +96,14 @@ def rounded(q: Any, text: str, unit: float) -> bool:
 
 
 def identity(row: tuple[str, Row, Row]) -> str:
+    """An id that `pytest -k` selects by note and line: lee_l042_equation_without_input."""
     note, _, formula = row
-    return f"{note} {formula['at']} {formula['of']}"
+    return slug(note, formula["at"], formula["of"])
+
+
+def slug(note: str, at: str, of: str = "") -> str:
+    at = re.sub(r"\bl\. (\d+)", lambda m: f"l{int(m[1]):03}", at)
+    return re.sub(r"\W+", "_", f"{note} {at} {of}").strip("_")
 
 
 @pytest.mark.parametrize("row", [row for row in FORMULAS if "right" not in row[2]], ids=identity)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from notes.algebra import hold
+from notes.test_formulas import slug
 from notes.worlds import world
 
 HERE = Path(__file__).parent
@@ -20,7 +21,7 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.parametrize(("note", "name", "formula"), FORMULAS, ids=lambda x: x["at"] if isinstance(x, dict) else x)
+@pytest.mark.parametrize(("note", "name", "formula"), FORMULAS, ids=[slug(n, f["at"]) for n, _, f in FORMULAS])
 def test_formula_about_any_arm(note, name, formula):
     letters, state = world(name)
     assert hold(formula.get("right", formula["printed"]), letters, state) < CLOSE

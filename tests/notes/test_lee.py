@@ -7,6 +7,9 @@ import pytest
 import sympy as sp
 
 import dalembert as dl
+from dalembert.actuation import DCMotor, DrivenRobot
+from dalembert.actuation.gear_effects import geared_model
+from dalembert.control import TransferFunction, ultimate
 from notes.derive import (
     I1,
     I2,
@@ -19,7 +22,6 @@ from notes.derive import (
     c12,
     confirm,
     dh,
-    differ,
     g,
     l1,
     l2,
@@ -38,7 +40,6 @@ from notes.derive import (
     rate,
     rigid as arm,
     rot,
-    rounds,
     s1,
     s2,
     s12,
@@ -50,152 +51,23 @@ from notes.derive import (
 t = sp.Symbol("t", real=True)
 m, b, k, kp, kv, ki = sp.symbols("m b k k_p k_v k_i", positive=True)
 z = sp.Matrix([0, 0, 1])
-P1, TIP = along(l1, q1), along(l1, q1) + along(l2, q1 + q2)
+P1 = along(l1, q1)
 J = sp.Matrix([[-l1 * s1 - l2 * s12, -l2 * s12], [l1 * c1 + l2 * c12, l2 * c12]])
 
 
 # ------------------------------------------------------------------------------------- mass, spring, damper
-def test_lee_l042_to_l086_roots():
-    """m s² + b s + k = 0 for x = e^{st}, and its two roots."""
-    s = sp.Symbol("s")
-    x = sp.exp(s * t)
-    confirm(sp.simplify((m * x.diff(t, 2) + b * x.diff(t) + k * x) / x), m * s**2 + b * s + k)
-    for sign in (1, -1):
-        root = (-b + sign * sp.sqrt(b**2 - 4 * m * k)) / (2 * m)
-        assert sp.simplify(m * root**2 + b * root + k) == 0
-        x = sp.exp(root * t)
-        assert sp.simplify((m * x.diff(t, 2) + b * x.diff(t) + k * x) / x) == 0
-
-
 def test_lee_l057_pendulum_as_a_spring():
     """τ ≈ −m g l θ near θ = 0."""
-    theta, l = sp.symbols("theta l")
-    torque = -sp.diff(m * g * l * (1 - sp.cos(theta)), theta)
+    theta, speed, l = sp.symbols("theta omega l", real=True)
+    torque = -lagrange(m * l**2 * speed**2 / 2, m * g * l * (1 - sp.cos(theta)), [theta], [speed], [0])[0]
     confirm(sp.series(torque, theta, 0, 2).removeO(), -m * g * l * theta)
 
 
-def test_lee_l090_to_l110_three_responses():
-    """Over-, under- and critically damped: each solution solves the equation, with ω_d as printed."""
-    C1, C2 = sp.symbols("c_1 c_2")
-    system = lambda x, B: m * x.diff(t, 2) + B * x.diff(t) + k * x  # noqa: E731
-    wd = sp.sqrt(k / m - (b / (2 * m)) ** 2)
-    under = sp.exp(-b * t / (2 * m)) * (C1 * sp.cos(wd * t) + C2 * sp.sin(wd * t))
-    assert sp.simplify(system(under, b)) == 0
-    confirm(wd**2, (sp.sqrt(4 * m * k - b**2) / (2 * m)) ** 2)
-    critical = 2 * sp.sqrt(m * k)
-    twice = (C1 + C2 * t) * sp.exp(-critical / (2 * m) * t)
-    assert sp.simplify(system(twice, critical)) == 0
-    assert sp.simplify(system(twice, critical + 1)) != 0
-    over = [complex(r) for r in np.roots([1, 5, 4])]  # b² > 4mk
-    assert over == [-4, -1]
-
-
 # ----------------------------------------------------------------------------------------------- control
-def test_lee_l117_to_l135_gains():
-    """m ẍ + (b + k_v) ẋ + (k + k_p) x = 0; k_p = k′ − k and k_v = 2√(mk′) − b give a double root."""
-    x, xd, xdd, stiff, s = sp.symbols("x xd xdd kappa s", positive=True)
-    closed = m * xdd + b * xd + k * x - (-kv * xd - kp * x)
-    confirm(closed, m * xdd + (b + kv) * xd + (k + kp) * x)
-    poly = (m * s**2 + (b + kv) * s + k + kp).subs({kp: stiff - k, kv: 2 * sp.sqrt(m * stiff) - b})
-    confirm(sp.discriminant(sp.expand(poly), s), 0)
-
-
-def test_lee_l145_to_l163_partitioning():
-    """f = α f′ + β with α = m, β = bẋ + kx leaves ẍ = f′; k_v = 2√k_p is critical; the PD law in one line."""
-    x, xd, xdd, f, s = sp.symbols("x xd xdd f s", real=True)
-    law = m * f + b * xd + k * x
-    confirm(sp.solve(m * xdd + b * xd + k * x - law, xdd)[0], f)
-    confirm(sp.discriminant(s**2 + 2 * sp.sqrt(kp) * s + kp, s), 0)
-    printed = m * (-kp * x - kv * xd) + b * xd + k * x
-    acceleration = sp.solve(m * xdd + b * xd + k * x - printed, xdd)[0]
-    confirm(acceleration + kv * xd + kp * x, 0)
-
-
-def error_dynamics(law, push=0):
-    """ë + k_v ė + k_p e for a block under the partitioned law with f′, pushed by a force m·push along +x."""
-    x, xd = sp.symbols("x xd")
-    want, wantd, wantdd = sp.symbols("x_d xd_d xdd_d")
-    e, ed = want - x, wantd - xd
-    total = law(wantdd, ed, e) * m + b * xd + k * x
-    xdd = (total + m * push - b * xd - k * x) / m
-    return sp.expand(wantdd - xdd + kv * ed + kp * e)
-
-
-def test_lee_l179_to_l191_trajectory():
-    """f′ = ẍ_d + k_v ė + k_p e gives ë + k_v ė + k_p e = 0."""
-    confirm(error_dynamics(lambda a, ed, e: a + kv * ed + kp * e), 0)
-    assert differ(error_dynamics(lambda a, ed, e: kv * ed + kp * e), 0)
-
-
-def test_lee_l201_l209_disturbance():
-    """ë + k_v ė + k_p e = a_dist for a disturbance that opposes the motion (−m a_dist on the block), e = a_dist/k_p.
-
-    For a force +m a_dist on the block both have the other sign."""
-    dist, e = sp.symbols("a_dist e")
-    law = lambda a, ed, e: a + kv * ed + kp * e  # noqa: E731
-    confirm(error_dynamics(law, -dist), dist)
-    confirm(error_dynamics(law, dist), -dist)
-    confirm(sp.solve(kp * e - dist, e)[0], dist / kp)
-
-
-def test_lee_l213_to_l221_integral_term():
-    """f′ with k_i ∫e: ë + k_v ė + k_p e + k_i ∫e = 0 (or the disturbance)."""
-    area = sp.Symbol("area")
-    confirm(error_dynamics(lambda a, ed, e: a + kv * ed + kp * e + ki * area) + ki * area, 0)
-
-
-def test_lee_l225_third_order_error():
-    """Differentiated, the PID error obeys e⃛ + k_v ë + k_p ė + k_i e = 0; the printed line has lost a dot on each
-    term and k_i e, and then e = 0 would not follow for a constant disturbance."""
-    E = sp.Function("E")(t)  # ∫e
-    e, dist = E.diff(t), sp.Symbol("a_dist")
-    loop = e.diff(t, 2) + kv * e.diff(t) + kp * e + ki * E - dist
-    third = e.diff(t, 3) + kv * e.diff(t, 2) + kp * e.diff(t) + ki * e
-    misprint(e.diff(t, 2) + kv * e.diff(t) + kp * e, third, loop.diff(t))
-    steady = sp.Symbol("e0")
-    confirm(sp.solve(third.subs(e, steady).doit(), steady)[0], 0)
-
-
-ZIEGLER = {  # K_p, T_i, T_d, K_i, K_d in units of K_u and T_u
-    "P": (0.5, None, None, None, None),
-    "PI": (0.45, 0.83, None, 0.54, None),
-    "PD": (0.8, None, 0.125, None, 0.10),
-    "classic PID": (0.6, 0.5, 0.125, 1.2, 0.075),
-    "Pessen": (0.7, 0.4, 0.15, 1.75, 0.105),
-    "some overshoot": (0.33, 0.50, 0.33, 0.66, 0.11),
-    "no overshoot": (0.20, 0.50, 0.33, 0.40, 0.066),
-}
-
-
-@pytest.mark.parametrize("row", ZIEGLER)
-def test_lee_l235_to_l242_ziegler_nichols(row):
-    """K_i = K_p/T_i and K_d = K_p T_d to the digits printed, in all seven rows."""
-    K, Ti, Td, Ki, Kd = ZIEGLER[row]
-    assert (Ti is None) == (Ki is None) and (Td is None) == (Kd is None)
-    if Ti is not None:
-        assert rounds(Ki, K / Ti, 2)
-    if Td is not None:
-        assert rounds(Kd, K * Td, 3 if row != "some overshoot" else 2)
-    if row == "P":
-        assert K == 0.5
-
-
 def test_lee_l233_ultimate_gain():
     """At K_u the loop oscillates steadily with period T_u: 1/(s + 1)³ has K_u = 8, T_u = 2π/√3."""
-    s = sp.Symbol("s")
-    roots = sp.roots(sp.expand((s + 1) ** 3 + 8), s)
-    confirm(max(sp.re(r) for r in roots), 0)
-    assert {abs(sp.im(r)) for r in roots} == {0, sp.sqrt(3)}
-
-
-def test_lee_l249_to_l292_state_space():
-    """ẋ = Ax + Bu with A = [0 1; −k/m −b/m], B = (0, 1/m); C = [1 0] position, [0 1] velocity."""
-    x, xd, u = sp.symbols("x xd u")
-    f = sp.Matrix([xd, (u - b * xd - k * x) / m])
-    confirm(f.jacobian([x, xd]), sp.Matrix([[0, 1], [-k / m, -b / m]]))
-    confirm(f.jacobian([u]), sp.Matrix([0, 1 / m]))
-    for C, wanted in (([1, 0], x), ([0, 1], xd)):
-        confirm((sp.Matrix([C]) * sp.Matrix([x, xd]))[0], wanted)
+    found = ultimate(TransferFunction([1], [1, 3, 3, 1]))
+    assert np.isclose(found.gain, 8, rtol=1e-9) and np.isclose(found.period, 2 * np.pi / np.sqrt(3), rtol=1e-9)
 
 
 # ---------------------------------------------------------------------------------------------- kinematics
@@ -223,7 +95,7 @@ def test_lee_l352_to_l364_l535_to_l543_transforms(place):
 
 def test_lee_l366_to_l376_velocities():
     """ẋ and ẏ, both ways of writing."""
-    xd, yd, _ = rate(TIP, Q, V)
+    xd, yd, *_ = points().J * qd
     confirm(-l1 * s1 * v1 - l2 * s12 * (v1 + v2), xd)
     confirm((-l1 * s1 - l2 * s12) * v1 - l2 * s12 * v2, xd)
     confirm(l1 * c1 * v1 + l2 * c12 * (v1 + v2), yd)
@@ -232,58 +104,61 @@ def test_lee_l366_to_l376_velocities():
 
 def test_lee_l382_to_l404_jacobian():
     """J and its four entries (the "[4pt]" in an entry of line 400 is a command of the typesetter)."""
-    confirm(J, TIP[:2, :].jacobian(Q))
-    confirm(J * qd, rate(TIP, Q, V)[:2, :])
+    confirm(J, points().J[:2, :])
+    confirm(J * qd, rate(points().tip, Q, V)[:2, :])
 
 
 def test_lee_l410_to_l418_jacobian_with_orientation():
     """J for (x, y, φ)."""
-    pose_ = sp.Matrix([TIP[0], TIP[1], q1 + q2])
-    confirm(J.col_join(sp.Matrix([[1, 1]])), pose_.jacobian(Q))
+    confirm(J.col_join(sp.Matrix([[1, 1]])), points().J.extract([0, 1, 5], [0, 1]))
 
 
 def test_lee_l426_l432_columns():
     """Each column is the tip's velocity when one joint turns with 1 rad/s."""
-    u = rate(TIP, Q, V)[:2, :]
+    u = (points().J * qd)[:2, :]
     confirm(sp.Matrix([-l1 * s1 - l2 * s12, l1 * c1 + l2 * c12]), u.subs({v1: 1, v2: 0}))
     confirm(sp.Matrix([-l2 * s12, l2 * c12]), u.subs({v1: 0, v2: 1}))
 
 
 def test_lee_l442_l446_singularities():
     """det J = l₁ l₂ sin q₂; q₂ = 0, π are its zeros in a turn."""
-    confirm(TIP[:2, :].jacobian(Q).det(), l1 * l2 * s2)
-    zeros = sp.solveset(sp.sin(q2), q2, sp.Interval.Ropen(0, 2 * sp.pi))
+    (found,) = points().matrix([[points().equations.det_jacobian()]])
+    confirm(found, l1 * l2 * s2)
+    zeros = sp.solveset(found.subs({l1: 1, l2: 1}), q2, sp.Interval.Ropen(0, 2 * sp.pi))
     assert zeros == sp.FiniteSet(0, sp.pi)
 
 
 def test_lee_l459_index_of_the_joint():
     """v_i = z × (p_e − p_{i−1}) q̇_i: with the notes' own p₀, p₁ for joints 1 and 2 the index is i − 1, not i."""
-    joints = [sp.zeros(3, 1), P1, TIP]
+    tip, columns = points().tip, points().J[:3, :]
+    joints = [sp.zeros(3, 1), P1, tip]
     for i in (1, 2):
-        column = TIP.diff(Q[i - 1])
-        misprint(z.cross(TIP - joints[i]), z.cross(TIP - joints[i - 1]), column)
+        misprint(z.cross(tip - joints[i]), z.cross(tip - joints[i - 1]), columns[:, i - 1])
 
 
 def test_lee_l467_l469_cross_products():
     """J_v1 and J_v2."""
-    confirm(z.cross(TIP), sp.Matrix([-(l1 * s1 + l2 * s12), l1 * c1 + l2 * c12, 0]))
-    confirm(z.cross(TIP - P1), sp.Matrix([-l2 * s12, l2 * c12, 0]))
-    confirm(sp.Matrix.hstack(z.cross(TIP), z.cross(TIP - P1)), TIP.jacobian(Q))
+    tip = points().tip
+    confirm(z.cross(tip), sp.Matrix([-(l1 * s1 + l2 * s12), l1 * c1 + l2 * c12, 0]))
+    confirm(z.cross(tip - P1), sp.Matrix([-l2 * s12, l2 * c12, 0]))
+    confirm(sp.Matrix.hstack(z.cross(tip), z.cross(tip - P1)), points().J[:3, :])
 
 
 def test_lee_l481_l485_centers_of_mass():
     """p_c1, J_c1, p_c2, J_c2."""
     first = sp.Matrix([[-r1 * s1, 0], [r1 * c1, 0]])
     second = sp.Matrix([[-l1 * s1 - r2 * s12, -r2 * s12], [l1 * c1 + r2 * c12, r2 * c12]])
-    confirm(first, along(r1, q1)[:2, :].jacobian(Q))
-    confirm(second, (along(l1, q1) + along(r2, q1 + q2))[:2, :].jacobian(Q))
+    confirm(first, arm().J1[:2, :])
+    confirm(second, arm().J2[:2, :])
+    confirm([r1 * c1, r1 * s1, 0], list(arm().p1))
+    confirm([l1 * c1 + r2 * c12, l1 * s1 + r2 * s12, 0], list(arm().p2))
 
 
 def test_lee_l493_to_l499_summary():
     """p_e and J of the summary, against the kernels of the bundled arm."""
     robot, q = dl.load("planar-2r"), np.array([0.7, -1.2])
     here = {q1: q[0], q2: q[1], l1: 1, l2: 1}
-    assert np.allclose(np.array(TIP.subs(here), float).ravel(), robot.fk(q)[:3, 3], atol=1e-14)
+    assert np.allclose(np.array(points().tip.subs(here), float).ravel(), robot.fk(q)[:3, 3], atol=1e-14)
     assert np.allclose(np.array(J.subs(here), float), robot.jacobian(q)[:2], atol=1e-14)
 
 
@@ -300,7 +175,7 @@ def test_lee_l517_to_l527_dh_table():
     """The table's rows (l_i, 0, 0, q_i) give the bundled arm."""
     robot, q = dl.Robot.from_dh([{"a": 1.5}, {"a": 0.7}]), np.array([0.3, 0.8])
     here = {q1: q[0], q2: q[1], l1: 1.5, l2: 0.7}
-    assert np.allclose(robot.fk(q)[:3, 3], np.array(TIP.subs(here), float).ravel(), atol=1e-14)
+    assert np.allclose(robot.fk(q)[:3, 3], np.array(points().tip.subs(here), float).ravel(), atol=1e-14)
 
 
 def test_lee_l549_to_l565_geometric_jacobian():
@@ -322,7 +197,7 @@ def test_lee_l549_to_l565_geometric_jacobian():
 def test_lee_l569_two_equations_in_one_line():
     """J_p is the 3×2 matrix and (ẋ, ẏ, φ̇) = J_p q̇; run together, as printed, the product does not exist."""
     J_p = J.col_join(sp.Matrix([[1, 1]]))
-    u = rate(sp.Matrix([TIP[0], TIP[1], q1 + q2]), Q, V)
+    u = points().J.extract([0, 1, 5], [0, 1]) * qd
     confirm(J_p * qd, u)
     with pytest.raises(sp.matrices.exceptions.ShapeError):
         J_p * u
@@ -330,18 +205,16 @@ def test_lee_l569_two_equations_in_one_line():
 
 def test_lee_l575_to_l601_inverse_kinematics():
     """Both laws make ė + Ke = 0; what moves in the null space is a velocity q̇_ref (printed once as q_ref)."""
-    rng, K = np.random.default_rng(1), np.diag([1.0, 2.0, 3.0])
-    square, wide = rng.normal(size=(3, 3)), rng.normal(size=(3, 5))
-    wanted, e, ref = rng.normal(size=3), rng.normal(size=3), rng.normal(size=5)
-    plus = wide.T @ np.linalg.inv(wide @ wide.T)
-    laws = [
-        (square, np.linalg.solve(square, wanted + K @ e)),
-        (wide, plus @ (wanted + K @ e) + (np.eye(5) - plus @ wide) @ ref),
-    ]
-    for jacobian, rates in laws:
-        error_rate = wanted - jacobian @ rates
-        assert np.allclose(error_rate + K @ e, 0, atol=1e-12)
-    assert np.allclose(plus, np.linalg.pinv(wide), atol=1e-12)
+    rng = np.random.default_rng(1)
+    for name, n in (("puma560", 6), ("panda", 7)):
+        robot, q, K = dl.load(name), state(n, 4)[0], np.diag(np.arange(1.0, 7.0))
+        wanted, e, ref = rng.normal(size=6), rng.normal(size=6), rng.normal(size=n)
+        jacobian = robot.jacobian(q)
+        for null in (None, ref):
+            rates = robot.inverse_velocity(q, wanted + K @ e, null_term=null).qd
+            assert np.allclose(wanted - jacobian @ rates + K @ e, 0, atol=1e-9)
+        plus = np.linalg.pinv(jacobian)
+        assert np.allclose(rates, plus @ (wanted + K @ e) + (np.eye(n) - plus @ jacobian) @ ref, atol=1e-9)
 
 
 # ------------------------------------------------------------------------------------------------ dynamics
@@ -416,29 +289,6 @@ def test_lee_l762_to_l786_manipulator_form():
     full = [[I1 + I2 + m1 * r1**2 + m2 * (l1**2 + r2**2 + 2 * l1 * r2 * c2), off], [off, I2 + m2 * r2**2]]
     confirm(full, x.M)
     confirm(x.M * qdd + C * qd + G, x.tau)
-
-
-def test_lee_l796_to_l813_moments_of_inertia():
-    """m r² for a point, Σ m r², k m r² (k = ½ for a disk), ∫ r² dm."""
-    x, y, rho, R, w = sp.symbols("x y rho R w", positive=True)
-    speed = rate(sp.Matrix([R * sp.cos(q1), R * sp.sin(q1), 0]), [q1], [w])
-    confirm(m * speed.dot(speed) / 2, m * R**2 * w**2 / 2)
-    mass = sp.integrate(rho * x, (x, 0, R), (y, 0, 2 * sp.pi))
-    disk = sp.integrate(rho * x**2 * x, (x, 0, R), (y, 0, 2 * sp.pi))
-    confirm(disk, sp.Rational(1, 2) * mass * R**2)
-
-
-def test_lee_l822_rod_with_a_ball():
-    """⅓ M_rod L² + ⅖ M_sphere R² + M_sphere (L + R)², by integration."""
-    x, th, rad, L, R, Mr, Ms = sp.symbols("x theta rad L R M_r M_s", positive=True)
-    rod = sp.integrate(Mr / L * x**2, (x, 0, L))
-    density = Ms / (sp.Rational(4, 3) * sp.pi * R**3)
-    phi = sp.Symbol("phi", real=True)
-    # distance² from the axis y through the rod's end, the ball's center at x = L + R
-    X, Z = L + R + rad * sp.sin(th) * sp.cos(phi), rad * sp.cos(th)
-    integrand = sp.expand((X**2 + Z**2) * density * rad**2 * sp.sin(th))
-    ball = sp.integrate(sp.integrate(sp.integrate(integrand, (phi, 0, 2 * sp.pi)), (th, 0, sp.pi)), (rad, 0, R))
-    confirm(rod + ball, Mr * L**2 / 3 + sp.Rational(2, 5) * Ms * R**2 + Ms * (L + R) ** 2)
 
 
 # --------------------------------------------------------------------------------------------- point masses
@@ -540,41 +390,20 @@ def test_lee_l943_to_l979_feedforward(loop):
 
 
 # ------------------------------------------------------------------------------------------------- gears
-def motor():
-    names = "J N B K_T K_m R v_a u theta w alpha"
-    return dict(zip(names.split(), sp.symbols(names, positive=True), strict=True))
-
-
 def test_lee_l1012_two_meanings_of_the_motor_torque():
     """u_m = u/N is the torque an ideal gear passes on at rest; in J_mθ̈_m = u_m − u/N, u_m is what the motor makes:
     taken as one symbol the rotor could never accelerate."""
-    x = motor()
-    balance = lambda u_m: (u_m - x["u"] / x["N"]) / x["J"]  # noqa: E731  θ̈_m
-    confirm(balance(x["u"] / x["N"]), 0)
-    u_m = sp.Symbol("u_m")
-    assert differ(balance(u_m), 0)
-    confirm(x["u"] * x["w"], (x["u"] / x["N"]) * (x["N"] * x["w"]))  # powers on both sides of the gear
-
-
-def test_lee_l1016_to_l1026_motor_torque():
-    """i = (v_a − K_mθ̇_m)/R for L = 0 and u_m = −(B + K_T K_m/R) θ̇_m + (K_T/R) v_a."""
-    x = motor()
-    i, L = sp.symbols("i L")
-    circuit = L * sp.Symbol("di") + x["R"] * i - (x["v_a"] - x["K_m"] * x["w"])
-    current = sp.solve(circuit.subs(L, 0), i)[0]
-    confirm(current, x["v_a"] / x["R"] - x["K_m"] / x["R"] * x["w"])
-    made = -x["B"] * x["w"] + x["K_T"] * current
-    confirm(made, -(x["B"] + x["K_T"] * x["K_m"] / x["R"]) * x["w"] + x["K_T"] / x["R"] * x["v_a"])
-
-
-def test_lee_l1034_to_l1056_geared_joint():
-    """J_m N θ̈ + (B + K_T K_m/R) N θ̇ + u/N = (K_T/R) v_a."""
-    x = motor()
-    damping = x["B"] + x["K_T"] * x["K_m"] / x["R"]
-    made = -damping * x["N"] * x["w"] + x["K_T"] / x["R"] * x["v_a"]  # θ̇_m = Nθ̇
-    residual = x["J"] * x["N"] * x["alpha"] - (made - x["u"] / x["N"])
-    printed = x["J"] * x["N"] * x["alpha"] + damping * x["N"] * x["w"] + x["u"] / x["N"] - x["K_T"] / x["R"] * x["v_a"]
-    confirm(printed, residual)
+    ratio, rotor, volt = 20.0, 2e-3, 3.0
+    body = dl.Inertial(1.5, (0.0, 0.0, 0.0, 0.0, 0.0, 0.02))
+    robot = dl.Robot.from_dh([{"a": 0.4, "inertial": body}], gravity=(0.0, 0.0, 0.0))
+    motor = DCMotor(resistance=2.0, torque_constant=0.1, inertia=rotor)
+    driven = DrivenRobot(robot, motor, [ratio])
+    found = geared_model(driven, [0.3], [0.0])
+    made = found.gain[0] * volt
+    qdd = made / found.inertia[0, 0]
+    passed_on = robot.mass_matrix([0.3])[0, 0] * qdd / ratio  # u/N
+    assert np.isclose(made, 0.1 * volt / 2.0) and np.isclose(made - passed_on, rotor * ratio * qdd)
+    assert abs(made - passed_on) > 0.1 * made
 
 
 def test_lee_l1060_l1064_geared_robot():

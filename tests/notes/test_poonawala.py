@@ -7,6 +7,7 @@ import pytest
 import sympy as sp
 
 import dalembert as dl
+from dalembert.lagrange import RigidBody, rate as symbol_of_rate
 from notes.derive import (
     I1,
     I2,
@@ -14,7 +15,6 @@ from notes.derive import (
     Q,
     V,
     abstract,
-    along,
     c1,
     c2,
     c12,
@@ -54,7 +54,6 @@ from notes.derive import (
 
 q3, v3 = sp.symbols("q3 v3", real=True)
 h = -m2 * l1 * lc2 * s2  # the abbreviation of section 5.1
-TIP = along(l1, q1) + along(l2, q1 + q2)
 
 
 def mixed_chain():
@@ -246,58 +245,61 @@ def test_poonawala_section_2_5_pseudo_inverse():
 def test_poonawala_eq_16_elbow_jacobian():
     """The Jacobian of the planar elbow arm, by differentiating the tip's position."""
     printed = sp.Matrix([[-l1 * s1 - l2 * s12, -l2 * s12], [l1 * c1 + l2 * c12, l2 * c12]])
-    confirm(printed, TIP[:2, :].jacobian(Q))
+    confirm(printed, points().J[:2, :])
 
 
 def test_poonawala_eq_16_22_manipulability():
     """det J = a₁ a₂ s₂, so μ = a₁ a₂ |s₂|."""
-    confirm(TIP[:2, :].jacobian(Q).det(), l1 * l2 * s2)
+    confirm(points().matrix([[points().equations.det_jacobian()]])[0], l1 * l2 * s2)
+    arm, angles = dl.load("planar-2r"), np.linspace(-3, 3, 13)
+    q = np.stack([0 * angles, angles], axis=-1)
+    assert np.allclose(arm.manipulability(q), np.abs(np.sin(angles)), atol=1e-12)
 
 
 def test_poonawala_eq_17_norm_of_the_rates():
     """‖q̇‖² = ξᵀ (JJᵀ)⁻¹ ξ for q̇ = J⁺ξ."""
-    J, xi = sp.Matrix([[1, 2, 0], [0, 3, 1]]), sp.Matrix(sp.symbols("xi1:3"))
-    rates = J.T * (J * J.T).inv() * xi
-    confirm((xi.T * (J * J.T).inv() * xi)[0], rates.dot(rates))
+    J, xi, rates, *_ = singular()
+    assert np.isclose(rates @ rates, xi @ np.linalg.solve(J @ J.T, xi), rtol=1e-10)
 
 
 def singular():
-    J, xi = np.random.default_rng(5).normal(size=(4, 7)), np.random.default_rng(6).normal(size=4)
+    """J of a redundant arm, a twist, the library's joint rates for it, and U, Σ, Vᵀ."""
+    arm, q = dl.load("panda"), state(7, 2)[0]
+    J, xi = arm.jacobian(q), np.random.default_rng(6).normal(size=6)
     U, sigma, Vt = np.linalg.svd(J)
-    return J, xi, U, sigma, Vt
+    return J, xi, arm.inverse_velocity(q, xi).qd, U, sigma, Vt, arm.manipulability(q)
 
 
 def test_poonawala_eq_18_19_singular_values():
     """ξᵀ(JJᵀ)⁻¹ξ = (Uᵀξ)ᵀ Σ⁻² (Uᵀξ) with Σ⁻² = diag(σ_i⁻²)."""
-    J, xi, U, sigma, _ = singular()
+    _, xi, rates, U, sigma, *_ = singular()
     w = U.T @ xi
-    assert np.isclose(xi @ np.linalg.solve(J @ J.T, xi), w @ np.diag(sigma**-2.0) @ w, rtol=1e-12)
+    assert np.isclose(rates @ rates, w @ np.diag(sigma**-2.0) @ w, rtol=1e-10)
 
 
 def test_poonawala_section_2_6_last_factor_of_the_svd():
     """J = U Σ Vᵀ if V holds the right singular vectors as columns; J = U Σ V only if as rows."""
-    J, _, U, sigma, Vt = singular()
-    S = np.zeros(J.shape)
+    _, xi, rates, U, sigma, Vt, _ = singular()
+    S = np.zeros((6, 7))
     np.fill_diagonal(S, sigma)
-    assert np.allclose(J, U @ S @ Vt, atol=1e-12)
-    assert not np.allclose(J, U @ S @ Vt.T, atol=1e-3)
+    assert np.allclose(U @ S @ Vt @ rates, xi, atol=1e-10)
+    assert not np.allclose(U @ S @ Vt.T @ rates, xi, atol=1e-3)
 
 
 def test_poonawala_eq_20_sum_over_the_axes():
     """‖q̇‖² = wᵀ Σ⁻² w = Σ w_i²/σ_i²; with σ₁⁻² in place of Σ⁻², as printed, it is not."""
-    J, xi, U, sigma, _ = singular()
-    w, rates = U.T @ xi, J.T @ np.linalg.solve(J @ J.T, xi)
-    assert np.isclose(rates @ rates, (w**2 / sigma**2).sum(), rtol=1e-12)
-    assert np.isclose(rates @ rates, w @ np.diag(sigma**-2.0) @ w, rtol=1e-12)
+    _, xi, rates, U, sigma, *_ = singular()
+    w = U.T @ xi
+    assert np.isclose(rates @ rates, (w**2 / sigma**2).sum(), rtol=1e-10)
+    assert np.isclose(rates @ rates, w @ np.diag(sigma**-2.0) @ w, rtol=1e-10)
     assert not np.isclose(rates @ rates, w @ w * sigma[0] ** -2, rtol=1e-2)
 
 
 def test_poonawala_eq_21_product_of_singular_values():
     """μ = Π σ_i = √det(JJᵀ), and |det J| for a square J."""
-    J, _, _, sigma, _ = singular()
-    assert np.isclose(sigma.prod(), np.sqrt(np.linalg.det(J @ J.T)), rtol=1e-12)
-    square = dl.load("planar-2r").jacobian([0.3, 0.7])[:2]
-    assert np.isclose(np.linalg.svd(square)[1].prod(), np.sin(0.7), rtol=1e-12)  # a₁ = a₂ = 1
+    J, *_, sigma, _, mu = singular()
+    assert np.isclose(mu, sigma.prod(), rtol=1e-10) and np.isclose(mu, np.sqrt(np.linalg.det(J @ J.T)), rtol=1e-10)
+    assert np.isclose(dl.load("planar-2r").manipulability([0.3, 0.7]), np.sin(0.7), rtol=1e-12)  # a₁ = a₂ = 1
 
 
 def test_poonawala_eq_22_elbow_jacobian_again():
@@ -322,9 +324,9 @@ def test_poonawala_eq_23_to_25_virtual_work():
     F, dq = sp.Matrix(sp.symbols("F1:3")), sp.Matrix(sp.symbols("dq1:3"))
     tau = sp.Matrix(sp.symbols("tau1:3"))
     eps = sp.Symbol("epsilon")
-    moved = TIP[:2, :].subs({q1: q1 + eps * dq[0], q2: q2 + eps * dq[1]}, simultaneous=True)
+    moved = points().tip[:2, :].subs({q1: q1 + eps * dq[0], q2: q2 + eps * dq[1]}, simultaneous=True)
     dX = moved.diff(eps).subs(eps, 0)  # from the definition of a virtual displacement
-    J = TIP[:2, :].jacobian(Q)
+    J = points().J[:2, :]
     work = F.dot(dX) - tau.dot(dq)
     confirm(((F.T * J - tau.T) * dq)[0], work)
     confirm(work.subs(dict(zip(tau, J.T * F, strict=True))), 0)
@@ -350,7 +352,7 @@ def test_poonawala_eq_26_damping_and_external_force():
         + B * qd
     )
     left = arm.M * qdd + arm.C * qd + arm.g
-    confirm(left, needed + arm.p2.jacobian(Q).T * F - B * qd)
+    confirm(left, needed + arm.J2.T * F - B * qd)
 
 
 def test_poonawala_eq_27_to_34_kinetic_energy_and_inertia():
@@ -372,6 +374,10 @@ def test_poonawala_eq_27_to_34_kinetic_energy_and_inertia():
     v, w = sp.Matrix([1, -2, 3]), sp.Matrix([2, 1, -1])
     velocity = v + w.cross(R * (r - center))
     energy = integral(velocity.dot(velocity) / 2)
+    t = sp.Symbol("t", real=True)  # the library's body on a path that has these velocities at t = 0
+    turned = rot("z", w[2] * t) * rot("y", w[1] * t) * rot("x", w[0] * t) * R
+    body = RigidBody(mass, I, list(v * t), rotation=turned)
+    confirm(body.kinetic_energy([t]).subs(t, 0).subs(symbol_of_rate(t), 1), energy)
     confirm(mass * v.dot(v) / 2 + (w.T * R * I * R.T * w)[0] / 2, energy)
     wrong = I.copy()  # the products of inertia need their minus
     for i, j in ((0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)):
@@ -440,7 +446,7 @@ def test_poonawala_eq_38_to_41_equations_of_motion(k):
 
 def test_poonawala_eq_42_first_center_of_mass():
     """J_vc1 of the elbow arm."""
-    confirm(sp.Matrix([[-lc1 * s1, 0], [lc1 * c1, 0], [0, 0]]), rigid().p1.jacobian(Q))
+    confirm(sp.Matrix([[-lc1 * s1, 0], [lc1 * c1, 0], [0, 0]]), rigid().J1)
 
 
 def test_poonawala_eq_43_second_center_of_mass():
@@ -448,7 +454,7 @@ def test_poonawala_eq_43_second_center_of_mass():
     top = [-l1 * s1 - lc2 * s12, -lc2 * s12]
     printed = sp.Matrix([top, [lc1 * c1 + lc2 * c12, lc2 * c12], [0, 0]])
     right = sp.Matrix([top, [l1 * c1 + lc2 * c12, lc2 * c12], [0, 0]])
-    misprint(printed, right, rigid().p2.jacobian(Q))
+    misprint(printed, right, rigid().J2)
     assert differ(rigid().u1, right * qd)  # it is not v_c1
     confirm(rigid().u2, right * qd)
 
@@ -492,7 +498,7 @@ def test_poonawala_eq_46_inertia_matrix():
     d22 = m2 * lc2**2 + I2
     printed, right = (m2 * (lc2**2 + f * l1 * lc2 * c2) + I2 for f in (2, 1))
     misprint(sp.Matrix([[d11, printed], [printed, d22]]), sp.Matrix([[d11, right], [right, d22]]), arm.M)
-    J1, J2 = arm.p1.jacobian(Q), arm.p2.jacobian(Q)
+    J1, J2 = arm.J1, arm.J2
     confirm(m1 * J1.T * J1 + m2 * J2.T * J2 + sp.Matrix([[I1 + I2, I2], [I2, I2]]), arm.M)
 
 
@@ -549,14 +555,13 @@ def test_poonawala_eq_53_transposed_entry():
 def test_poonawala_passivity_limits():
     """The storage function at the time where the integral ends: with H(x(t)) and ∫₀ᵀ, as printed, t and T differ.
 
-    A falling particle, driven by u along y: H − H₀ = ∫ ẏ u at one and the same time only."""
-    t, T, u, m = sp.symbols("t T u m", positive=True)
-    speed = (u / m) * t
-    H = lambda time: (m * speed**2 / 2).subs(t, time)  # noqa: E731
-    supplied = sp.integrate(speed * u, (t, 0, T))
-    confirm(H(T) - H(0), supplied)
-    assert differ(H(t) - H(0), supplied)
-    assert (H(2) - H(0) - supplied.subs(T, 1)).subs({u: 1, m: 1}) > 0  # the inequality fails for t = 2, T = 1
+    A carriage driven by a constant force u: H − H₀ = ∫ u q̇ at one and the same time only."""
+    arm, u = dl.load("cartesian-pp").with_gravity((0, 0, 0)), np.array([0.0, 2.0])
+    a = arm.forward_dynamics([0, 0], [0, 0], u)
+    H = lambda time: arm.kinetic_energy(a * time**2 / 2, a * time)  # noqa: E731
+    supplied = lambda time: u @ a * time**2 / 2  # noqa: E731
+    assert np.isclose(H(1.5) - H(0.0), supplied(1.5), rtol=1e-12)
+    assert H(2.0) - H(0.0) > supplied(1.0)  # the printed inequality fails for t = 2, T = 1
 
 
 def test_poonawala_eq_54_storage_function():
