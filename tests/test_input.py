@@ -299,6 +299,22 @@ def test_random_configurations_lie_within_the_limits(arm):
         arm.random_configuration(-1)
 
 
+@pytest.mark.parametrize("size", [1.7976931348623157e308, 3.4e38, 1e9])
+def test_huge_limits_are_none(size, arm):
+    """They overflow no width, no product and no draw; the description keeps what was written."""
+    from dataclasses import replace
+
+    limit = dl.Limit(-size, size, size, size)
+    joints = [replace(j, limit=limit) if j.limit else j for j in arm.description.joints]
+    with pytest.warns(dl.ModelWarning, match="taken as no limits"):
+        robot = dl.Robot(replace(arm.description, joints=tuple(joints), tip=arm.tip))
+    assert all(np.isinf(x).all() for x in vars(robot.limits).values())
+    assert robot.description.joints[1].limit == limit
+    q = robot.random_configuration(100, seed=1)
+    assert (np.abs(q) <= np.pi).all() and np.ptp(q) > 6.0
+    assert np.isfinite(robot.workspace(samples=100).points).all()
+
+
 def test_robots_and_kernels_pickle(arm, states):
     q, qd, qdd = states
     kernel = pickle.loads(pickle.dumps(arm.kernel("inverse_dynamics")))

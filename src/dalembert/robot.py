@@ -382,8 +382,8 @@ class Robot(Displayed):
 
     @property
     def limits(self) -> Limits:
-        """Bounds of every coordinate, as the description has them; ±inf where it has none: of positions (nq,), of
-        effort and velocity (nv,)."""
+        """Bounds of every coordinate, as the description has them; ±inf where it has none, or one of 1e9 or more: of
+        positions (nq,), of effort and velocity (nv,)."""
         places = [c for c in self.model.coordinates for _ in range(c.joint.nq)]
         rates = [c for c in self.model.coordinates for _ in range(c.joint.nv)]
         return Limits(

@@ -179,6 +179,14 @@ MODELS |= {
       </default></default><worldbody><body name="a"><joint name="j1" damping=".1"/><geom size=".1" pos=".1 0 0"/>
       <body name="b"><joint name="j2" axis="0 1 0"/><geom size=".1" pos=".1 0 0"/></body></body></worldbody>
       <actuator><motor joint="j1" gear="3"/><position joint="j2" kp="5" armature=".1"/></actuator>""",
+    "sites between two points": """<compiler angle="radian"/><default><default class="rod">
+      <site type="capsule" size=".01" fromto="0 .1 0 .4 .2 .3"/></default></default>
+      <worldbody><body name="a"><joint name="j1" axis="0 1 0"/><geom size=".1" pos=".1 0 0"/>
+      <site name="box" type="box" size=".01" fromto="0 0 0 .4 0 0" euler=".3 0 0"/>
+      <frame pos="0 .1 .2" euler=".3 .2 .1"><site name="by class" class="rod"/>
+        <site name="over it" class="rod" type="ellipsoid" fromto="0 0 1 0 0 .3"/></frame>
+      <body name="b" pos=".5 0 0"><joint name="j2"/><geom size=".1" pos=".1 .1 0"/>
+        <site name="end" type="cylinder" size=".01" fromto="0 0 .2 -.1 .4 0"/></body></body></worldbody>""",
     "a body and a site of one name": """<worldbody><body name="a"><joint name="j1" axis="0 1 0"/>
       <site name="b" pos="1 0 0"/><geom size=".1" pos=".1 0 0"/><body name="b" pos="0 0 1"><joint name="j2"/>
         <geom size=".1" pos=".1 .1 0"/></body>
@@ -221,6 +229,7 @@ def compare(robot: dl.Robot, model: mujoco.MjModel) -> None:
             name = model.site(k).name
             T = robot.fk(q, name if name not in [model.body(i).name for i in range(model.nbody)] else f"{name}_")
             assert error(T[:3, 3], data.site_xpos[k], 1.0) < ROUNDING
+            assert error(T[:3, :3], data.site_xmat[k].reshape(3, 3)) < ROUNDING
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -309,6 +318,106 @@ def test_included_files_meshes_and_load(tmp_path):
     compare(robot, model)
 
 
+LINK = '<mujocoinclude><body><joint/><geom size=".1" pos=".1 0 0"/>{}</body></mujocoinclude>'
+
+
+def test_included_files_are_found_where_mujoco_finds_them(tmp_path):
+    """By the name as written: beside the model, else beside the file that names them; two links to a file are two."""
+    (tmp_path / "sub" / "deep").mkdir(parents=True)
+    (tmp_path / "sub" / "a.xml").write_text(LINK.format('<include file="deep/b.xml"/><include file="both.xml"/>'))
+    (tmp_path / "sub" / "deep" / "b.xml").write_text(LINK.format('<include file="c.xml"/>'))
+    (tmp_path / "sub" / "deep" / "c.xml").write_text(LINK.format(""))
+    (tmp_path / "both.xml").write_text(LINK.format("").replace(".1 0 0", ".7 0 0"))
+    (tmp_path / "sub" / "both.xml").write_text(LINK.format(""))
+    (tmp_path / "sub" / "again.xml").symlink_to("both.xml")
+    file = tmp_path / "arm.xml"
+    file.write_text(
+        '<mujoco><worldbody><include file="sub/a.xml"/><include file="sub/both.xml"/><include file="sub/again.xml"/>'
+        "</worldbody></mujoco>"
+    )
+    robot, model = dl.load(file), mujoco.MjModel.from_xml_path(str(file))
+    assert robot.n == model.nv == 6
+    M = np.zeros((6, 6))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    mujoco.mj_fullM(model, data, M)
+    assert error(robot.mass_matrix(np.zeros(6)), M) < ROUNDING
+    file.write_text('<mujoco><worldbody><include file="both.xml"/><include file="./both.xml"/></worldbody></mujoco>')
+    with pytest.raises(dl.DescriptionError, match="included twice"):
+        dl.load(file)
+
+
+# A pyramid on a square that is not flat, which its two diagonals close with different volumes.
+WARPED = "v 0 0 0\nv 2 0 .5\nv 2 1 0\nv 0 1 .6\nv 1 .5 2\nf 4 3 2 1\nf 1 2 5\nf 2 3 5\nf 3 4 5\nf 4 1 5\n"
+SHOWN = 'type="mesh" mesh="m"'
+
+
+@pytest.mark.parametrize("settings", ["", '<compiler meshdir="meshes"/>'])
+@pytest.mark.parametrize("place", ["m.obj", "meshes/m.obj", "sub/m.obj", "sub/meshes/m.obj"])
+def test_a_mesh_of_an_included_file_is_found_where_mujoco_finds_it(place, settings, tmp_path):
+    (tmp_path / "sub" / "meshes").mkdir(parents=True)
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / place).write_text(WARPED)
+    (tmp_path / "sub" / "part.xml").write_text('<mujocoinclude><asset><mesh file="m.obj"/></asset></mujocoinclude>')
+    file = tmp_path / "arm.xml"
+    file.write_text(f'<mujoco>{settings}<include file="sub/part.xml"/>{hung(SHOWN)}</mujoco>')
+    try:
+        wanted = mujoco.MjModel.from_xml_path(str(file)).body_mass[1]
+    except ValueError:
+        with pytest.raises(dl.DescriptionError, match="was not found"):
+            dl.load(file)
+    else:
+        assert error(np.array(dl.load(file).mass), wanted) < ROUNDING
+        (shape,) = dl.load(file).description.links[-1].visuals
+        assert (tmp_path / shape.geometry.filename).samefile(tmp_path / place)
+
+
+@pytest.mark.parametrize("rule", ["legacy", "exact"])
+@pytest.mark.parametrize("corner", ["{}", "{}/1/1", "{}//1", "-{}"])
+@pytest.mark.parametrize("first", ["4 3 2 1", "3 2 1 4"])
+def test_a_face_of_four_corners_is_cut_as_in_mujoco(first, corner, rule, tmp_path):
+    def write(line: str) -> str:
+        if line[0] != "f":
+            return line
+        numbers = (int(n) for n in line.split()[1:])
+        return " ".join(["f", *(corner.format(6 - n if corner == "-{}" else n) for n in numbers)])
+
+    lines = [write(line) for line in WARPED.replace("4 3 2 1", first).splitlines()]
+    (tmp_path / "m.obj").write_text("\n".join(["vn 0 0 1", "vt 0 0", *lines] if "/" in corner else lines))
+    file = tmp_path / "arm.xml"
+    file.write_text(f'<mujoco><asset><mesh file="m.obj" inertia="{rule}"/></asset>{hung(SHOWN)}</mujoco>')
+    model, robot = mujoco.MjModel.from_xml_path(str(file)), dl.load(file)
+    (inertial,) = [link.inertial for link in robot.description.links if link.inertial]
+    assert abs(model.body_mass[1] - 4000 / 3) < 1e-9 and abs(robot.mass - 4000 / 3) < 1e-9
+    assert error(np.array(inertial.origin.xyz), model.body_ipos[1]) < ROUNDING
+
+
+def test_an_obj_file_of_several_objects_is_told(tmp_path):
+    second = "f -2 -3 -4 -5\nf -5 -4 -1\nf -4 -3 -1\nf -3 -2 -1\nf -2 -5 -1\n"
+    second = WARPED[: WARPED.index("f")].replace("v ", "v 9") + second
+    file = tmp_path / "arm.xml"
+    file.write_text(f'<mujoco><asset><mesh file="m.obj"/></asset>{hung(SHOWN)}</mujoco>')
+    for text, several in ((WARPED, False), (f"o one\n{WARPED}", False), (f"o one\n{WARPED}o two\n{second}", True)):
+        (tmp_path / "m.obj").write_text(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dl.ModelWarning)
+            robot = dl.load(file)
+        alike = abs(robot.mass - mujoco.MjModel.from_xml_path(str(file)).body_mass[1]) < 1e-6
+        assert alike != several and any("several objects" in w for w in robot.warnings) == several
+
+
+def test_free_joints_under_a_default_armature_load():
+    text = """<mujoco><default><joint armature=".1"/></default><worldbody><body name="t">
+      <joint name="root" type="free"{}/><geom size=".1"/><body name="b"><joint name="j"/><geom size=".1" pos=".1 0 0"/>
+      </body></body></worldbody></mujoco>"""
+    robot = robot_of(text.format(""))
+    assert {j.name: j.drive.rotor_inertia for j in robot.description.joints} == {"root": 0.0, "j": 0.1}
+    (warning,) = [w for w in robot.warnings if "'root'" in w]
+    assert "armature" in warning and "default class" in warning
+    with pytest.raises(dl.DescriptionError, match="allow="):
+        robot_of(text.format(' armature=".1"'))
+
+
 def test_a_urdf_called_xml_is_one(tmp_path):
     file = tmp_path / "arm.xml"
     dl.load("planar-2r").to_urdf(file)
@@ -383,7 +492,9 @@ LOOP = """<mujoco><compiler angle="radian"/><worldbody><body name="a" pos="0 .1 
   <joint name="j2" ref=".4"/><joint name="j3" axis="0 1 0"/><geom size=".1" pos=".1 0 0"/>
     <site name="s" pos=".2 .1 .3" euler=".2 0 0"/></body></body>
   <body name="c" pos="0 .7 0"><joint name="j4" pos=".1 0 0"/><joint name="j5" axis="1 0 0" type="slide"/>
-  <geom size=".1" pos=".1 0 0"/><site name="t" pos="0 .1 0"/></body></worldbody><equality>{}</equality></mujoco>"""
+  <geom size=".1" pos=".1 0 0"/><site name="t" pos="0 .1 0"/>
+  <site name="u" type="capsule" size=".1" fromto="0 0 0 .2 .4 .1"/></body></worldbody>
+  <equality>{}</equality></mujoco>"""
 HELD = {
     '<connect body1="b" body2="c" anchor=".1 .2 .3"/>': "ball",
     '<connect name="closed" body1="b" anchor=".1 .2 .3"/>': "ball",
@@ -391,6 +502,8 @@ HELD = {
     '<weld body1="b" body2="c"/>': "weld",
     '<weld body1="a" body2="c" relpose=".1 .2 .3 1 .1 .2 .3" anchor=".2 0 0"/>': "weld",
     '<weld site1="s" site2="t"/>': "weld",
+    '<connect site1="u" site2="s"/>': "ball",
+    '<weld site1="u" site2="s"/>': "weld",
     '<weld body1="b" body2="c" anchor=".1 .2 .3" torquescale="0"/>': "ball",
 }
 
@@ -528,6 +641,10 @@ REFUSED = {
     BODY.format("", '<geom type="bax" size=".1"/>', ""): "unknown type 'bax'; did you mean 'box'?",
     BODY.format("", '<geom type="mesh" mesh="m"/>', ""): "unknown mesh 'm'",
     BODY.format("", '<geom type="capsule" size=".1" fromto="0 0 0 0 0 0"/>', ""): "goes from a point to itself",
+    BODY.format(
+        "", '<geom type="box" size=".1" pos="1 0 0" fromto="0 0 0 1 0 0"/>', ""
+    ): "has pos and fromto; keep one",
+    BODY.format("", '<site name="s" fromto="0 0 0 1 0 0"/>', ""): "'s' is a sphere with fromto; that is for capsule",
     BODY.format("", '<joint/><geom size=".1" mass="-1"/>', ""): "negative mass or density",
     BODY.format("", '<joint/><geom size="1e200"/>', ""): "its volume overflows: check the exponent",
     BODY.format("", '<joint/><geom size=".1" density="1e300"/>', ""): "so large that its products overflow",

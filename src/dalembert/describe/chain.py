@@ -20,6 +20,7 @@ from dalembert.spatial.pose import IDENTITY_POSE, Pose
 from dalembert.spatial.vector import congruence
 
 Ends = tuple[float, float]  # lower, upper; infinite where there is no limit
+UNLIMITED = 1e9  # rad, m, N m, rad/s, …: a limit from here on is none, as exporters mean by 1e308 or 2147483647
 TOUCH = 1e-9  # of a range: what two ranges that only touch have in common, with rounding
 # What a computation rounded: an angle [rad] this near to a multiple of π/2 is that multiple, and a length [m]
 # this near to a decimal of twelve places is that decimal. What was written with fewer digits stays.

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from dalembert.describe import mass as masses
-from dalembert.describe.chain import carriers, ends_of, ranges
+from dalembert.describe.chain import UNLIMITED, carriers, ends_of, ranges
 from dalembert.describe.description import (
     JOINT_KINDS,
     JOINTS_WITHOUT_AXIS,
@@ -239,8 +239,10 @@ def _joint(joint: Joint, warnings: list[str]) -> Joint:
 
 def _limit(s: Subject, limit: Limit, kind: str) -> None:
     given = {name: value for name in LIMITS if (value := getattr(limit, name)) is not None}
-    for name, value in given.items():  # 1e308 is how many files write "none"
+    for name, value in given.items():
         s.finite(f"the {name} limit of {s.who}", value, largest=sys.float_info.max)
+    if huge := [f"{name} {given[name]:g}" for name in ("lower", "upper") if abs(given.get(name, 0.0)) >= UNLIMITED]:
+        s.warn(f"{s.who} has position limits of 1e9 or more ({', '.join(huge)}), which are taken as no limits")
     endless = kind == "continuous" and not given.keys().isdisjoint(("lower", "upper"))
     s.must(not endless, f"{s.who} is continuous and has position limits; make it revolute or remove them")
     swapped = given.get("lower", -math.inf) > given.get("upper", math.inf)

@@ -15,6 +15,7 @@ import importlib
 import importlib.util
 import io
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from dalembert.files import MESH, contents
 Array = NDArray[np.float64]
 Mesh = tuple[Array, NDArray[np.int64]]
 
+_QUAD = re.compile(rb"^f(?:[ \t]+[^\s#]+){4}[ \t\r]*(?:#.*)?$", re.MULTILINE)
 _HEADER = 84  # 80 bytes of anything, then the number of triangles
 _TRIANGLE = 50  # normal, three vertices (12 floats), two bytes of attributes
 ANCESTORS = 6  # how far up from the description a package's folder is looked for
@@ -158,6 +160,8 @@ def _through_trimesh(file: Path, data: bytes) -> Mesh:
     trimesh = importlib.import_module("trimesh")
     unit = _collada_unit(file, data) if file.suffix.lower() == ".dae" else 1.0  # first: it refuses entities
     try:
+        if file.suffix.lower() == ".obj":
+            data = _split_quads(data)
         # Of the bytes, not of the path: materials and textures, which the file may name, are not opened.
         found = trimesh.load(io.BytesIO(data), file_type=file.suffix.lower()[1:], force="mesh")
         # Vertices are doubled where textures or normals differ; the solid does not care.
@@ -169,6 +173,39 @@ def _through_trimesh(file: Path, data: bytes) -> Mesh:
     if len(faces) == 0:
         raise DescriptionError(f"{file}: there are no triangles in it")
     return vertices * unit, faces
+
+
+def _split_quads(data: bytes) -> bytes:
+    """The text of an OBJ file with each face of four corners cut along its shorter diagonal, in single precision, as
+    MuJoCo does. If the face is not flat, the two diagonals enclose different volumes."""
+    if not _QUAD.search(data):
+        return data
+    lines, points = data.splitlines(), list[list[bytes]]()
+    quads, corners = list[int](), list[list[int]]()  # lines, and the numbers of their four points
+    for k, line in enumerate(lines):
+        words = line.partition(b"#")[0].split()
+        if words[:1] == [b"v"]:
+            points.append(words[1:4])
+        elif words[:1] == [b"f"] and len(words) == 5:
+            numbers = [int(word.partition(b"/")[0]) for word in words[1:]]
+            quads.append(k)
+            corners.append([n - 1 if n > 0 else len(points) + n for n in numbers])  # −1 is the last one so far
+    x = np.array(points, dtype=np.float64).astype(np.float32)[corners]
+    first, second = (((x[:, k + 2] - x[:, k]) ** 2).sum(axis=1) for k in (0, 1))
+    for k, shorter in zip(quads, first < second, strict=True):
+        a, b, c, d = lines[k].split()[1:5]
+        triangles = ((a, b, c), (a, c, d)) if shorter else ((a, b, d), (b, c, d))
+        lines[k] = b"\n".join(b"f " + b" ".join(triangle) for triangle in triangles)
+    return b"\n".join(lines)
+
+
+def has_several_objects(data: bytes) -> bool:
+    """Whether an OBJ file has faces before and after a line that begins an object or a group."""
+    at: int | None = 0
+    for begin in (rb"^f\s", rb"^[og]\s", rb"^f\s"):
+        found = None if at is None else re.compile(begin, re.MULTILINE).search(data, at)
+        at = found.end() if found else None
+    return at is not None
 
 
 def _collada_unit(file: Path, data: bytes) -> float:

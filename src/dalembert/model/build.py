@@ -6,7 +6,7 @@ import itertools
 import math
 from dataclasses import dataclass, field
 
-from dalembert.describe.chain import Ends, leader, ranges, spatial_inertia
+from dalembert.describe.chain import UNLIMITED, Ends, leader, ranges, spatial_inertia
 from dalembert.describe.description import Description, Drive, Joint, Limit, Link, Origin
 from dalembert.friction.laws import Friction, friction
 from dalembert.joints import JOINTS
@@ -145,13 +145,14 @@ def _coordinates(joints: list[Joint]) -> tuple[dict[str, dict[str, object]], tup
 
 
 def _coordinate(joint: Joint, places: tuple[int, int], within: Ends) -> Coordinate:
-    limit = joint.limit or Limit()
+    limit, (lower, upper) = joint.limit or Limit(), within
     return Coordinate(
         joint.name,
         joint.motion(),
-        *within,
-        math.inf if limit.effort is None else limit.effort,
-        math.inf if limit.velocity is None else limit.velocity,
+        -math.inf if abs(lower) >= UNLIMITED else lower,
+        math.inf if abs(upper) >= UNLIMITED else upper,
+        math.inf if limit.effort is None or limit.effort >= UNLIMITED else limit.effort,
+        math.inf if limit.velocity is None or limit.velocity >= UNLIMITED else limit.velocity,
         *places,
     )
 

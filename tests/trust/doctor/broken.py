@@ -337,6 +337,9 @@ DEFECTS: dict[str, Defect] = {
     "limits in degrees": Defect(
         "D308", SHOULDER, 'lower="-165" upper="165" effort="80" velocity="2.5"', '<limit lower="-165"'
     ),
+    "limits that are none": Defect(
+        "D330", SHOULDER, 'lower="-1.79769e+308" upper="1e16" effort="80" velocity="2.5"', '<limit lower="-1.79769e'
+    ),
     "limits of a continuous joint": Defect(
         "D309", '<limit effort="40"', '<limit lower="-1" upper="1" effort="40"', fixable=True
     ),

@@ -41,7 +41,7 @@ class Document:
         self.base: Path | None = self.folder if within is None else within.base
         self.below = "" if within is None else os.path.relpath(self.folder or ".", self.base or ".")
         self._depth: int = 0 if within is None else within._depth + 1
-        self._included: set[Path] = set()
+        self._included: set[str] = set()
         self.root = self._whole(parse(text, file))
         if self.root.tag == "mujocoinclude":
             raise self.root.refuse("this is a part that other files include; load the file that includes it")
@@ -146,30 +146,38 @@ class Document:
 
     def _file(self, e: Element) -> list[Element]:
         name = e.word("file", "an include")
-        if self.folder is not None and (self.folder / name).resolve() in self._included:
+        data, path = self._bytes(e, "an include")
+        written = os.path.normpath(path)  # two symbolic links to one file are two files, as in MuJoCo
+        if written in self._included:
             raise e.refuse(f"{name!r} is included twice; include a file once")
         if len(self._included) >= LARGEST:
             raise e.refuse(f"more than {LARGEST} files are included")
-        data, path = self._bytes(e, "an include")
-        self._included.add(path.resolve())
+        self._included.add(written)
         return self._whole(parse(data, str(path))).children
 
     def _bytes(self, e: Element, owner: str) -> tuple[bytes, Path]:
-        """What the file of an <include> or <model> holds, and where it is: beside the model."""
+        """What the file of an <include> or <model> holds, and where it is: beside the model, else beside the file that
+        names it."""
         name = e.word("file", owner)
         if self.folder is None:
             raise e.refuse(f"<{e.tag} file={name!r}> needs the folder of the model; load it from a file")
         why = escape(name)
         if why is not None:
             raise e.refuse(f"the {e.tag} is refused: {why}")
-        path = self.folder / name
-        if not path.resolve().is_relative_to(climbed(self.folder.resolve(), name)):
+        folder = next((f for f in (self.folder, folder_of(e)) if (f / name).is_file()), self.folder)
+        path = folder / name
+        if not path.resolve().is_relative_to(climbed(folder.resolve(), name)):
             raise e.refuse(f"the {e.tag} {name!r} is refused: it leads to {path.resolve()}, outside the model's folder")
         try:
             return contents(path, DESCRIPTION), path
         except OSError as error:
             what = "included file" if e.tag == "include" else "file"
             raise e.refuse(f"the {what} {name!r} cannot be read: {error.strerror}") from None
+
+
+def folder_of(e: Element) -> Path:
+    """The folder of the file in which an element is written, which may be an included one."""
+    return Path(e.place.file or "").parent
 
 
 def _renamed(e: Element, suffix: str) -> Element:

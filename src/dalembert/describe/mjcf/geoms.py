@@ -16,12 +16,13 @@ from dalembert.caching import cached_property
 from dalembert.describe import mass, mesh
 from dalembert.describe.description import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
 from dalembert.describe.mesh import LARGEST, hull
-from dalembert.describe.mjcf.document import Document, choice, reals, switch
-from dalembert.describe.mjcf.placement import Settings, onto_z, origin_of, placement, quaternion
+from dalembert.describe.mjcf.document import Document, choice, folder_of, reals, switch
+from dalembert.describe.mjcf.placement import Settings, origin_of, placement, quaternion, spanned
 from dalembert.describe.xml import Element
 from dalembert.errors import DalembertError, DescriptionError, InputError, unknown
+from dalembert.files import MESH, contents
 from dalembert.spatial import Inertia, Pose
-from dalembert.spatial.vector import ZERO, Vector, add, matscale, matvec, neg, scale, sub, transpose
+from dalembert.spatial.vector import ZERO, Vector, matscale, matvec, neg, scale, transpose
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 OPEN = "not closed; the mass is that of MuJoCo's default rule, a sum of pyramids on the faces"
 INWARD = "turned inside out; the mass is that of MuJoCo's default rule, a sum of pyramids on the faces"
 HOLLOW = "closed, and MuJoCo's default rule overcounts the volume; the exact one is taken, as with inertia='exact'"
+SEVERAL = "an OBJ file of several objects, and MuJoCo reads only the first; all of them are read here"
 SAME = 1e-6  # of a volume: where MuJoCo's default rule is this near to the integral, nobody need be told
 
 
@@ -49,13 +51,23 @@ class Asset:
         self._ref = e.numbers("refpos", 3, self.who, ZERO)
         self._turn = transpose(quaternion(e, "refquat", self.who))
         self.rule = choice(e, "inertia", ("legacy", "exact", "convex", "shell"), self.who)
-        file = os.path.basename(file) if file and settings.strip_path else file
-        self._path = None if file is None else os.path.join(document.below, settings.mesh_folder, file)
+        self._path = None if file is None else self._found(file, settings)
         self.shape: Mesh | None = None
         self.pose = Pose(self._turn, neg(_times(self._scale, matvec(self._turn, self._ref))))
         # A file that is turned, then stretched, is no placement of the file that is stretched.
         if self._path is not None and ("refquat" not in e.attributes or x == y == z):
             self.shape = Mesh(self._path, self._scale)
+
+    def _found(self, file: str, settings: Settings) -> str:
+        """The file from the folder of the description: in the folder of meshes, else beside the file that names it."""
+        document = self._document
+        if settings.strip_path:
+            return os.path.join(document.below, settings.mesh_folder, os.path.basename(file))
+        path = os.path.join(document.below, settings.mesh_folder, file)
+        folder = folder_of(self.element)
+        if document.base is None or (document.base / path).is_file() or not (folder / file).is_file():
+            return path
+        return os.path.join(os.path.relpath(folder, document.base), file)
 
     @cached_property
     def triangles(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -78,8 +90,12 @@ class Asset:
         folder = self._document.base
         if folder is None:
             raise DescriptionError(f"{e.place}: {self.who} is a file, and the model has no folder; load it from a file")
-        x, faces = mesh.read(mesh.resolve(self._path, folder))
-        return (_rounded(x) if self._path.lower().endswith(".obj") else x), faces
+        place = mesh.resolve(self._path, folder)
+        x, faces = mesh.read(place)
+        if place.suffix.lower() != ".obj":
+            return x, faces
+        self.note = SEVERAL if mesh.has_several_objects(contents(place, MESH)) else None
+        return _rounded(x), faces
 
     def _written(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         import numpy as np
@@ -111,10 +127,10 @@ class Asset:
         try:
             exact = mass.mesh(*self.triangles, density=1.0)
         except InputError as error:
-            self.note = OPEN if "volume" not in str(error) else INWARD
+            self.note = self.note or (OPEN if "volume" not in str(error) else INWARD)
             return default
         if self.rule is None and abs(default.m - exact.m) > SAME * exact.m:
-            self.note = HOLLOW
+            self.note = self.note or HOLLOW
         return exact
 
     # --------------------------------------------------------------------------------------------------------- fits
@@ -161,7 +177,6 @@ DENSITY = 1000.0  # MuJoCo's own default, that of water
 _SIZES = {"sphere": (1, 1), "capsule": (2, 1), "cylinder": (2, 1), "box": (3, 1), "ellipsoid": (3, 1)}
 _WEIGHTLESS = ("plane", "hfield")
 TYPES = (*_SIZES, *_WEIGHTLESS, "mesh", "sdf")
-_SPANNED = ("capsule", "cylinder", "box", "ellipsoid")
 
 
 @dataclass(frozen=True)
@@ -222,17 +237,16 @@ def read_geom(e: Element, within: Pose, meshes: dict[str, Asset], settings: Sett
         return Geom(e, kind, (), pose, meshes[name])
     if kind not in _SIZES:
         return Geom(e, kind, (), within @ placement(e, settings, owner))
-    spanned = "fromto" in e.attributes
-    if spanned and kind not in _SPANNED:
-        raise e.refuse(f"a geom of {owner} is a {kind} with fromto; that is for {', '.join(_SPANNED)}")
-    count = _SIZES[kind][1 if spanned else 0]
+    between = "fromto" in e.attributes
+    count = _SIZES[kind][1 if between else 0]
     size = reals(e, "size", count, 3, owner)[:count]
     if not all(0 < s <= LARGEST for s in size):
         why = "sizes must be positive" if min(size) <= 0 else "its volume overflows: check the exponent"
         raise e.refuse(f"a geom of {owner} has size={e.attributes['size']!r}; {why}")
-    if not spanned:
+    if not between:
         return Geom(e, kind, size, within @ placement(e, settings, owner))
-    size, pose = _spanned(e, kind, size[0], owner)
+    half, pose = spanned(e, f"a geom of {owner}")
+    size = (size[0], half) if kind in ("capsule", "cylinder") else (size[0], size[0], half)
     return Geom(e, kind, size, within @ pose)
 
 
@@ -244,18 +258,6 @@ def _fitted(e: Element, kind: str, pose: Pose, asset: Asset, settings: Settings)
     except DalembertError as error:
         return Geom(e, kind, (), pose, trouble=f"it is fitted to {asset.who}, which cannot be used ({error})")
     return Geom(e, kind, tuple(factor * s for s in size), pose @ fit)
-
-
-def _spanned(e: Element, kind: str, radius: float, owner: str) -> tuple[tuple[float, ...], Pose]:
-    """Size and pose of a geom from one point to another: its z axis looks from the second to the first."""
-    ends = e.numbers("fromto", 6, owner)
-    along = sub(ends[:3], ends[3:])
-    length = math.hypot(*along)
-    if length == 0:
-        raise e.refuse(f"a geom of {owner} goes from a point to itself (fromto={e.attributes['fromto']!r})")
-    half = 0.5 * length
-    size = (radius, half) if kind in ("capsule", "cylinder") else (radius, radius, half)
-    return size, Pose(onto_z(scale(1.0 / length, along)), scale(0.5, add(ends[:3], ends[3:])))
 
 
 def inertia(geom: Geom, owner: str) -> Inertia:

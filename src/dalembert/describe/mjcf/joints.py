@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from dalembert.describe.description import Drive, Limit
@@ -39,14 +39,23 @@ class ReadJoint:
         return Pose(IDENTITY if self.ref == 0 else turned(self.axis, -self.ref))
 
 
-def read_joint(e: Element, within: Pose, name: str, settings: Settings, warnings: list[str], lose: Lose) -> ReadJoint:
-    """A joint of a body, defaults already laid under it; `within` is the frame it stands in."""
+def read_joint(
+    e: Element,
+    within: Pose,
+    name: str,
+    settings: Settings,
+    warnings: list[str],
+    lose: Lose,
+    inherited: Collection[str] = (),
+) -> ReadJoint:
+    """A joint of a body, defaults already laid under it, whose attributes are `inherited`; `within` is the frame it
+    stands in."""
     who = f"joint {name!r}"
     kind = "free" if e.tag == "freejoint" else e.attributes.get("type", "hinge")
     if kind not in ("hinge", "slide", *SEVERAL):
         raise e.refuse(f"{who} is of the unknown type {kind!r:.40}; choose from hinge, slide, ball, free")
     if kind in SEVERAL:
-        return _read_several(e, within, name, SEVERAL[kind], settings, warnings, lose)
+        return _read_several(e, within, name, SEVERAL[kind], settings, warnings, lose, inherited)
     per = settings.angle if kind == "hinge" else 1.0
     limited = _limited(e, settings, who)
     lower = upper = None
@@ -71,7 +80,14 @@ def read_joint(e: Element, within: Pose, name: str, settings: Settings, warnings
 
 
 def _read_several(
-    e: Element, within: Pose, name: str, kind: str, settings: Settings, warnings: list[str], lose: Lose
+    e: Element,
+    within: Pose,
+    name: str,
+    kind: str,
+    settings: Settings,
+    warnings: list[str],
+    lose: Lose,
+    inherited: Collection[str],
 ) -> ReadJoint:
     """A ball turns about its anchor; the coordinates of a free joint are the body's pose in the world."""
     who = f"joint {name!r}"
@@ -86,7 +102,11 @@ def _read_several(
     if any(drive.coulomb) and not ball:
         warnings.append(f"{e.place}: {who} is free and has frictionloss, here along the body's axes, not the world's")
     if drive.rotor_inertia and not ball:
-        lose("armature", e, f"{who} is free and has armature, inertia without weight, which no free body has")
+        sentence = f"{who} is free and has armature, inertia without weight, which no free body has"
+        if "armature" in inherited:  # meant for the other joints of the class
+            warnings.append(f"{e.place}: {sentence}; a default class gives it, and it is left out")
+        else:
+            lose("armature", e, sentence)
         drive = replace(drive, rotor_inertia=0.0)
     drive = replace(drive, stiffness=0.0, rest=0.0)
     anchor = within.point(e.numbers("pos", 3, who, ZERO)) if ball else ZERO

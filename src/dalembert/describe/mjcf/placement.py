@@ -12,7 +12,7 @@ from dalembert.describe.mjcf.document import Document, choice, switch
 from dalembert.describe.xml import Element
 from dalembert.spatial import Pose
 from dalembert.spatial.rotation import about, from_quaternion, to_rpy
-from dalembert.spatial.vector import IDENTITY, ZERO, Matrix, Vector, cross, dot, matmul, scale, sub, transpose
+from dalembert.spatial.vector import IDENTITY, ZERO, Matrix, Vector, add, cross, dot, matmul, scale, sub, transpose
 
 OWNER = "the model"
 # Settings that would change a mechanism and are not followed here, and the only value that is.
@@ -87,6 +87,25 @@ def placement(e: Element, settings: Settings, owner: str) -> Pose:
     """The element's pose in what it stands in."""
     p = e.numbers("pos", 3, owner, ZERO)
     return Pose(orientation(e, settings, owner), p)
+
+
+# Types of geoms and sites that may go from one point to another.
+SPANNED = ("capsule", "cylinder", "box", "ellipsoid")
+
+
+def spanned(e: Element, who: str) -> tuple[float, Pose]:
+    """Half the length, and the pose, of a geom or site with `fromto`: its origin is the middle, and its z axis points
+    from the second point to the first."""
+    kind, ends = e.attributes.get("type", "sphere"), e.numbers("fromto", 6, who)
+    if kind not in SPANNED:
+        raise e.refuse(f"{who} is a {kind} with fromto; that is for {', '.join(SPANNED)}")
+    if any(e.numbers("pos", 3, who, ZERO)):
+        raise e.refuse(f"{who} has pos and fromto; keep one")
+    along = sub(ends[:3], ends[3:])
+    length = math.hypot(*along)
+    if length == 0:
+        raise e.refuse(f"{who} goes from a point to itself (fromto={e.attributes['fromto']!r})")
+    return 0.5 * length, Pose(onto_z(scale(1.0 / length, along)), scale(0.5, add(ends[:3], ends[3:])))
 
 
 def orientation(e: Element, settings: Settings, owner: str) -> Matrix:

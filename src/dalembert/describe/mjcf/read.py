@@ -22,7 +22,7 @@ from dalembert.describe.mjcf.couplings import read_actuators, read_equalities, r
 from dalembert.describe.mjcf.document import SUFFIX, Document
 from dalembert.describe.mjcf.geoms import Asset, Color, Geom, inertia, read_geom
 from dalembert.describe.mjcf.joints import ReadJoint, read_joint
-from dalembert.describe.mjcf.placement import Settings, euler, origin_of, placement, settings_of
+from dalembert.describe.mjcf.placement import Settings, euler, origin_of, placement, settings_of, spanned
 from dalembert.describe.xml import Element
 from dalembert.errors import DescriptionError, unknown
 from dalembert.joints import JOINTS
@@ -231,7 +231,8 @@ class Reader:
         if name in self.read:
             raise e.refuse(f"two joints are named {name!r}; rename one of them")
         complete = e if e.tag == "freejoint" else self.document.complete(e, childclass)
-        joint = read_joint(complete, within, name, self.settings, self.warnings, self.lose)
+        inherited = complete.attributes.keys() - e.attributes.keys()
+        joint = read_joint(complete, within, name, self.settings, self.warnings, self.lose, inherited)
         self.read[name] = joint
         return joint
 
@@ -245,7 +246,11 @@ class Reader:
             site = self._fresh(said)
             if site != said:
                 self.warnings.append(f"{e.place}: site {said!r} is called {site!r}, for a link has its name")
-            placed = within @ placement(complete, reader.settings, f"site {said!r}")
+            who = f"site {said!r}"
+            if "fromto" in complete.attributes:
+                placed = within @ spanned(complete, who)[1]
+            else:
+                placed = within @ placement(complete, reader.settings, who)
             self.sites[said], self.poses[site] = site, self.poses[name] @ placed
             self.links.append(Link(site, place=e.place))
             fixed = self._fresh(f"{site}_fixed")

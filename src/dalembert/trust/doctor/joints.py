@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dalembert.describe.chain import Ends, common, image
+from dalembert.describe.chain import UNLIMITED, Ends, common, image
 from dalembert.describe.check import AXIS_ROUNDING, AXIS_ZERO, show
 from dalembert.describe.description import Vector
 from dalembert.describe.urdf_read import SEVERAL, JointPart
@@ -195,6 +195,19 @@ def degrees(document: Document, joint: JointPart, at: Element) -> Iterator[Found
         radians = " … ".join(f"{math.radians(x):.6g}" for x in ends)
         message = f"{joint.who} has position limits {' … '.join(f'{x:g}' for x in ends)} rad"
         yield Found(at, joint.who, message, f"if they are degrees, write {radians}")
+
+
+@rule("D330", "warning", limits)
+def unlimited(document: Document, joint: JointPart, at: Element) -> Iterator[Found]:
+    """A position limit that no joint reaches.
+
+    Exporters write 1e308 and the like for "no limit". It is taken as none here; elsewhere the width of the range
+    overflows, and a random position is infinite or NaN."""
+    huge = [name for name in ("lower", "upper") if abs(joint.limit.get(name, 0.0)) >= UNLIMITED]
+    if huge and not joint.endless:
+        ends = " and ".join(f"{name}={at.attributes[name]!r}" for name in huge)
+        remedy = "write the real limits" + (", or make the joint continuous" if joint.hinged else "")
+        yield Found(at, joint.who, f"{joint.who} has {ends}, which is no limit", remedy)
 
 
 @rule("D309", "note", limits)

@@ -33,6 +33,7 @@ ZERO: Three = (0.0, 0.0, 0.0)
 UNITS: tuple[Three, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 NARROW = 1e-6  # [rad or m] a joint that may move no further than this is moved by ±1 all the same
 LIMITS = ("lower", "upper", "effort", "velocity")
+UNLIMITED = 1e9  # a limit from here on is none
 LINK_FIELDS = ("mass", "com", "inertia", "inertial_rpy")
 RESISTING = ("damping", "coulomb", "coulomb_width", "stiffness", "rest", "friction")  # alike in a part and a `Drive`
 JOINT_FIELDS = ("kind", "before", "axis", "multiplier", "offset", "rotor", "gear", *RESISTING, *LIMITS)
@@ -127,7 +128,8 @@ class Linkage:
                 nothing = 1e-9 * width if math.isfinite(width) else 0.0
                 if high > low + nothing or (high >= low and width <= 0):
                     rows[master][:2] = low, high
-        return np.array([rows[name] for name in self.coordinates]).reshape(-1, 4)
+        written = np.array([rows[name] for name in self.coordinates]).reshape(-1, 4)
+        return np.where(np.abs(written) >= UNLIMITED, (-math.inf, math.inf, math.inf, math.inf), written)
 
     def with_parts(self, changed: Mapping[int, Limb]) -> Linkage:
         return replace(self, parts=tuple(changed.get(i, p) for i, p in enumerate(self.parts)))
@@ -295,12 +297,7 @@ class States:
 
 def find_confined(m: Linkage) -> tuple[str, ...]:
     """The coordinates whose limits leave them no room to move in."""
-    return tuple(name for name, x in zip(m.coordinates, m.limits, strict=True) if not _roomy(x[0], x[1]))
-
-
-def _roomy(lower: float, upper: float) -> bool:
-    room = float(upper) - float(lower)  # of what is written, which may be as large as a number can be
-    return room > NARROW and not (np.isinf(room) and np.isfinite([lower, upper]).all())
+    return tuple(name for name, x in zip(m.coordinates, m.limits, strict=True) if x[1] - x[0] <= NARROW)
 
 
 def draw_states(m: Linkage, count: int, seed: int) -> States:
@@ -324,7 +321,7 @@ def draw_states(m: Linkage, count: int, seed: int) -> States:
 
 
 def _range(lower: float, upper: float, kind: str) -> tuple[float, float]:
-    if not _roomy(lower, upper):
+    if upper - lower <= NARROW:
         middle = lower if np.isfinite(lower) and abs(lower) < 1e6 else 0.0
         return middle - 1.0, middle + 1.0
     free = 1.0 if kind == "prismatic" else np.pi
