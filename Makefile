@@ -3,7 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: demo test test-long coverage lint docs bench fuzz corpus pictures clean
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup --tenths
+
+.PHONY: demo test test-long nightly coverage lint docs bench fuzz corpus pictures clean
 .SILENT:
 
 demo: .venv/core
@@ -12,18 +14,28 @@ demo: .venv/core
 	echo "Next: open build/panda.html in a browser; then try $(BIN)/dalembert robots, or $(BIN)/dalembert --help."
 
 test: lint
-	echo "The test suite, on all cores, takes its time."
-	$(BIN)/python -m pytest -n auto --dist loadgroup --tenths -m "not long"
+	echo "Running the test suite on all cores: a few minutes."
+	DALEMBERT_LLVM_LEVEL=0 $(PYTEST) -m "not long and not nightly" $(DELIVERED:%=--ignore=%)
+	$(PYTEST) -m "not long and not nightly" $(DELIVERED)
 	echo "Next: docs/quickstart.md; make test-long runs the rest, make docs builds the site, make bench measures speed."
 
-# What takes long or needs more than Python: pages in a browser, the site, clusters of processes, long searches.
+# The tests that compare compiled code with its definition and with other libraries run at the level of optimization
+# that users get. The other tests run at level 0, which compiles faster and computes the same bits.
+DELIVERED := tests/compile tests/oracles
+
+# Tests that take long or need more than Python: pages in a browser, the site, clusters of processes, long searches.
 test-long: .venv/test
-	$(BIN)/python -m pytest -n auto --dist loadgroup --tenths -m long
+	$(PYTEST) -m "long and not nightly"
+
+# Tests that repeat others with more robots, seeds or examples, and the fuzzers with fresh seeds.
+nightly: .venv/test
+	$(PYTEST) -m nightly
+	$(MAKE) fuzz SECONDS=$(or $(SECONDS),120)
 
 # Which lines the suite never runs.
 coverage: .venv/test
 	$(PIP) pytest-cov
-	$(BIN)/python -m pytest -n auto --dist loadgroup --tenths -m "not long" --cov=dalembert --cov-report=term:skip-covered
+	$(PYTEST) -m "not long and not nightly" --cov=dalembert --cov-report=term:skip-covered
 
 # The site, in docs/_build/html; a warning is an error.
 docs: .venv/docs

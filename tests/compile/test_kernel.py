@@ -54,7 +54,7 @@ def test_long_programs_are_cut_and_give_the_same_bits(monkeypatch, piece):
         assert np.array_equal(whole, cut)
 
 
-def test_every_width_gives_the_same_bits(monkeypatch):
+def test_every_width_and_level_gives_the_same_bits(monkeypatch):
     from dataclasses import replace
 
     arm = dl.load("ur5e")
@@ -63,10 +63,21 @@ def test_every_width_gives_the_same_bits(monkeypatch):
     wanted = kernel(*states)
     native = llvm.host()
     monkeypatch.setenv("DALEMBERT_CACHE", "")
-    for width in (1, 2, 4, 8, 16):
-        monkeypatch.setattr(llvm, "host", lambda w=width: replace(native, width=w))
+    for width, level in ((1, 1), (2, 1), (4, 0), (4, 2), (8, 0), (8, 3), (16, 1)):
+        monkeypatch.setattr(llvm, "host", lambda w=width, o=level: replace(native, width=w, opt=o))
         again = compile_function(lambda *a: kernels_trace(arm, *a), [(6,)] * 3, [(6,)])
-        assert np.array_equal(again(*states), wanted), width
+        assert np.array_equal(again(*states), wanted), (width, level)
+
+
+def test_the_level_of_code_generation_is_read_from_the_environment(monkeypatch):
+    monkeypatch.delenv("DALEMBERT_LLVM_LEVEL", raising=False)
+    assert llvm.host.__wrapped__().opt == 1
+    monkeypatch.setenv("DALEMBERT_LLVM_LEVEL", "0")
+    assert llvm.host.__wrapped__().opt == 0
+    for text in ("4", "-1", "fast", ""):
+        monkeypatch.setenv("DALEMBERT_LLVM_LEVEL", text)
+        with pytest.raises(dl.InputError, match=f"DALEMBERT_LLVM_LEVEL.*{text!r}"):
+            llvm.host.__wrapped__()
 
 
 def kernels_trace(arm, q, qd, qdd):

@@ -22,9 +22,9 @@ import solve_arms
 import solve_control
 import solve_mechanics
 
-# A hundred seeds in all: the first of them with every change, the others in the long tests.
+# A hundred seeds in all: the first of them with every change, the others nightly.
 SEEDS = pytest.mark.parametrize(
-    "seeds", [range(25), pytest.param(range(25, 100), marks=pytest.mark.long)], ids=["first", "others"]
+    "seeds", [range(25), pytest.param(range(25, 100), marks=pytest.mark.nightly)], ids=["first", "others"]
 )
 SOLVE = solve_arms.SOLVE | solve_control.SOLVE | solve_mechanics.SOLVE
 NAMES = [f.name for f in all_families()]

@@ -27,6 +27,16 @@ REFUSED = {
 }
 
 
+def cases(files: list[Path], *marks: pytest.MarkDecorator) -> list[object]:
+    """Every third file and all that must be refused, by their package and name; the other files nightly."""
+
+    def case(k: int, file: Path) -> object:
+        rest = () if k % 3 == 0 or file.name in REFUSED else (pytest.mark.nightly,)
+        return pytest.param(file, marks=(*marks, *rest), id=f"{file.parent.parent.name}/{file.name}")
+
+    return [case(k, file) for k, file in enumerate(files)]
+
+
 def load(file: Path) -> dl.Robot:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dl.ModelWarning)
@@ -37,7 +47,7 @@ def test_the_packages_are_there():
     assert len(FILES) >= 70
 
 
-@pytest.mark.parametrize("file", FILES, ids=[f"{f.parent.parent.name}/{f.name}" for f in FILES])
+@pytest.mark.parametrize("file", cases(FILES))
 def test_agrees_with_pinocchio_or_is_refused(file: Path):
     if file.name in REFUSED:
         with pytest.raises(dl.DescriptionError, match=REFUSED[file.name]) as refusal:

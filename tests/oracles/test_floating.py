@@ -14,7 +14,7 @@ import pytest
 import dalembert as dl
 from dalembert import scalar
 from dalembert.compile.interpret import replay
-from oracles.test_corpus import FILES, REFUSED
+from oracles.test_corpus import FILES, REFUSED, cases
 from tolerances import error
 from trees import random_tree
 
@@ -162,8 +162,7 @@ def test_a_free_flying_robot_is_pinocchios(name: str):
     compare(*flying(next(file for file in ROBOTS if file.name == name)), states=10, compiled=name == "solo12.urdf")
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("file", ROBOTS, ids=[f"{f.parent.parent.name}/{f.name}" for f in ROBOTS])
+@pytest.mark.parametrize("file", cases(ROBOTS, pytest.mark.long))
 def test_every_free_flying_robot_is_pinocchios(file: Path):
     compare(*flying(file), states=100, compiled=False)
 
