@@ -11,6 +11,7 @@ that the caller names.
 
 from __future__ import annotations
 
+import codecs
 import importlib
 import importlib.util
 import io
@@ -49,7 +50,7 @@ def read(path: str | os.PathLike[str]) -> Mesh:
     if kind not in (".stl", ".msh", ".obj", ".dae"):
         raise DescriptionError(f"{file}: this type of mesh file is not read; use .stl, .obj, .dae or .msh")
     try:
-        data = contents(file, MESH)
+        data = contents(file, MESH).removeprefix(codecs.BOM_UTF8)
     except OSError as error:
         raise DescriptionError(f"{file}: cannot be read: {error.strerror}") from None
     if kind in (".obj", ".dae"):
