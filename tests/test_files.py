@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from dalembert.files import replaced, whole
 
@@ -95,3 +96,44 @@ def test_an_error_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no"):
         whole(tmp_path / "a.csv", fail)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
+    """As editors on Windows write it: in robots, worlds, spheres, homework, answers, settings, class lists, logs."""
+    import dalembert as dl
+    from dalembert import robots
+    from dalembert.apps.cli import main
+    from dalembert.collision.spheres import SphereModel
+    from dalembert.collision.world import World
+    from dalembert.describe import mesh
+    from dalembert.describe.toml_read import read_toml
+    from dalembert.exercises.classes import read_answers, read_class
+    from dalembert.identification import read_log
+    from dalembert.identification.log.settings import read_toml as read_settings
+    from dalembert.trust.doctor import check
+
+    def marked(name: str, text: str) -> Path:
+        (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
+        return tmp_path / name
+
+    arm = dl.load("planar-2r")
+    toml, urdf = marked("arm.toml", robots.text("planar-2r")), marked("arm.urdf", arm.to_urdf())
+    marked("part.xml", '<mujocoinclude><body><joint/><geom size=".1" pos=".1 0 0"/></body></mujocoinclude>')
+    mjcf = marked("arm.xml", '<mujoco><worldbody><include file="part.xml"/></worldbody></mujoco>')
+    assert [dl.load(file).n for file in (toml, urdf, mjcf)] == [2, 2, 1]
+    assert read_toml("\ufeff" + robots.text("planar-2r")).name == "planar-2r"
+    assert check(toml).loads and check(urdf).loads
+    assert World.load(marked("world.toml", "[[sphere]]\nname = 's'\nxyz = [3, 0, 0]\nradius = 1\n")).names == ("s",)
+    spheres = marked("spheres.toml", "[spheres]\nlink2 = [[0, 0, 0, 0.1]]\n")
+    SphereModel.load(spheres, arm.model)
+    obj = marked("a.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n")
+    assert len(mesh.read(obj)[0]) == 4
+    homework = marked("homework.txt", f"M22 = {arm.equations().M[1][1]}\n")
+    assert CliRunner().invoke(main, ["derive", str(toml), "--check", str(homework)]).exit_code == 0
+    answers = marked("ada.toml", '[[exercise]]\nfamily = "compose-rotations"\nseed = 7\n')
+    assert read_answers(answers)[1][0][:2] == ("compose-rotations", 7)
+    (tmp_path / "plain.csv").write_text("name\nAda\n")
+    assert read_class(marked("class.csv", "name\nAda\n")) == read_class(tmp_path / "plain.csv")
+    assert read_settings(marked("settings.toml", "gaps = 'cut'\n")) == {"gaps": "cut"}
+    lines = [f"{k / 100},{k * k / 1e4},{k / 50},{k % 7},{k % 5}" for k in range(200)]
+    assert read_log(marked("log.csv", "\n".join(["t,q1,q2,tau1,tau2", *lines])), arm).q.shape[1] == 2

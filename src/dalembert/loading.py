@@ -24,7 +24,7 @@ def _toml(path: Path, strict: bool, allow: Collection[str]) -> Description:
     from dalembert.describe.toml_read import read_toml
 
     try:
-        text = _bytes(path).decode("utf-8")
+        text = _bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DescriptionError(f"{path}: not UTF-8 text (byte {error.start})") from None
     return read_toml(text, file=str(path), strict=strict)

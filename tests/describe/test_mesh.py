@@ -218,6 +218,16 @@ def test_packages_that_the_caller_names(workspace: Path, tmp_path: Path) -> None
     assert resolve("package://arm/meshes/a.stl", elsewhere, [workspace / "arm"]) == found
 
 
+def test_packages_by_the_name_in_their_manifest(workspace: Path, tmp_path: Path) -> None:
+    (workspace / "arm/package.xml").write_text("<package><name>the_arm</name></package>")
+    found = (workspace / "arm/meshes/a.stl").resolve()
+    (tmp_path / "home").mkdir()
+    for base, folders in (("ws/arm/urdf", []), ("ws/tools", []), ("home", ["ws"]), ("home", ["ws/arm"])):
+        assert resolve("package://the_arm/meshes/a.stl", tmp_path / base, [tmp_path / f for f in folders]) == found
+    with pytest.raises(DescriptionError, match="was not found"):
+        resolve("package://the_arm/meshes/a.stl", tmp_path / "home")
+
+
 def test_absolute_paths_only_below_named_folders(workspace: Path) -> None:
     path = (workspace / "tools/b.stl").resolve()
     for filename in (str(path), f"file://{path}"):

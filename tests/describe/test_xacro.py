@@ -71,6 +71,25 @@ def test_packages_are_found_on_the_way_up_and_by_name(tmp_path: Path) -> None:
 
 
 @installed
+def test_packages_are_found_by_the_name_in_their_manifest(tmp_path: Path) -> None:
+    """Beside the package of the file, and in a folder that is named or is the package; a comment is no name."""
+    path = written(
+        tmp_path, f'{HEAD}<xacro:include filename="$(find parts)/link.xacro"/></robot>', "ws/arm/urdf/a.xacro"
+    )
+    text = "<package><!-- <name>old</name> --><name> parts </name></package>"
+    for where in ("ws/parts-main", "else/where"):
+        written(tmp_path, f'{HEAD}<link name="{where[:2]}"/></robot>', f"{where}/link.xacro")
+    with pytest.raises(DescriptionError, match="package 'parts' not found"):
+        expand(path)
+    for where, folders in (("else/where", ["else"]), ("else/where", ["else/where"]), ("ws/parts-main", [])):
+        written(tmp_path, text, f"{where}/package.xml")
+        found = expand(path, package_dirs=[tmp_path / folder for folder in folders])
+        assert f'name="{where[:2]}"' in found
+    with pytest.raises(DescriptionError, match="package 'old' not found"):
+        expand(written(tmp_path, path.read_text().replace("parts", "old"), "ws/arm/urdf/b.xacro"))
+
+
+@installed
 @pytest.mark.parametrize(
     ("body", "message"),
     [

@@ -122,7 +122,7 @@ class SphereModel:
         file = Path(path)
         try:
             read = tomllib.loads if file.suffix.lower() == ".toml" else json.loads
-            text = read(file.read_text(encoding="utf-8"))
+            text = read(file.read_text(encoding="utf-8-sig"))
         except OSError as error:
             raise InputError(f"{file}: cannot be read: {error.strerror}") from None
         except ValueError as error:

@@ -214,7 +214,7 @@ class World:
         and what the method of that name takes; files of meshes are looked for from the file's folder."""
         file = Path(path)
         try:
-            text = tomllib.loads(file.read_text(encoding="utf-8"))
+            text = tomllib.loads(file.read_text(encoding="utf-8-sig"))
         except OSError as error:
             raise InputError(f"{file}: cannot be read: {error.strerror}") from None
         except ValueError as error:

@@ -11,18 +11,20 @@ that the caller names.
 
 from __future__ import annotations
 
+import codecs
 import importlib
 import importlib.util
 import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array
+from dalembert.describe.packages import packages
 from dalembert.errors import DescriptionError, InputError, MissingExtraError
 from dalembert.files import MESH, contents
 
@@ -48,7 +50,7 @@ def read(path: str | os.PathLike[str]) -> Mesh:
     if kind not in (".stl", ".msh", ".obj", ".dae"):
         raise DescriptionError(f"{file}: this type of mesh file is not read; use .stl, .obj, .dae or .msh")
     try:
-        data = contents(file, MESH)
+        data = contents(file, MESH).removeprefix(codecs.BOM_UTF8)
     except OSError as error:
         raise DescriptionError(f"{file}: cannot be read: {error.strerror}") from None
     if kind in (".obj", ".dae"):
@@ -283,9 +285,10 @@ def resolve(
 ) -> Path:
     """The file that a description in `base_dir` means by `filename`; it exists and stays in its place.
 
-    `package://name/…` is looked for in each of `package_dirs` (a folder that holds packages, or the
-    package itself) and on the way up from base_dir. A relative path starts at base_dir and may climb
-    `CLIMB` folders. An absolute path or file:// must lie below base_dir or one of package_dirs.
+    `package://name/…` is looked for in each of `package_dirs` (a folder that holds packages, or the package itself) and
+    on the way up from base_dir: by the name of its folder, then by the <name> in its package.xml. A relative path
+    starts at base_dir and may climb `CLIMB` folders. An absolute path or file:// must lie below base_dir or one of
+    package_dirs.
     Links on disk are followed, and refused if they lead out of those folders.
     """
     reason = escape(filename)
@@ -296,7 +299,7 @@ def resolve(
     scheme, rest = split(filename)
     rest = rest.replace("\\", "/")
     if scheme in ("package", "model"):
-        candidates = list(_in_packages(rest.lstrip("/"), base, named))
+        candidates: Iterable[tuple[Path, Path]] = _in_packages(rest.lstrip("/"), base, named)
     elif scheme == "file" or Path(rest).is_absolute():
         candidates = [(root, Path(rest)) for root in [*named, base]]
     else:
@@ -305,16 +308,19 @@ def resolve(
 
 
 def _in_packages(rest: str, base: Path, named: list[Path]) -> Iterator[tuple[Path, Path]]:
-    """(package folder, file) in the order of search."""
+    """(package folder, file) in the order of search: first by the names of folders, then by those in package.xml."""
     package, _, inside = rest.partition("/")
     above = [base, *base.parents][:ANCESTORS]
     for folder in [*named, *above]:
         if folder.name == package:
             yield folder, folder / inside
         yield folder / package, folder / package / inside
+    for folder in [*named, *above]:
+        if (place := packages([folder]).get(package)) is not None:
+            yield place, place / inside
 
 
-def _existing(filename: str, candidates: list[tuple[Path, Path]], named: list[Path]) -> Path:
+def _existing(filename: str, candidates: Iterable[tuple[Path, Path]], named: list[Path]) -> Path:
     outside: Path | None = None
     for root, candidate in candidates:
         real = candidate.resolve()

@@ -106,6 +106,7 @@ _TYPES = {
 def read_toml(text: str, *, file: str | None = None, strict: bool = False) -> Description:
     """The description written in a TOML text; `file` is named in messages. `strict`: shapes that cannot be are refused,
     not left out."""
+    text = text.removeprefix("\ufeff")
     source = Source(text, file)
     if any("\ud800" <= c <= "\udfff" for c in text):
         raise DescriptionError(f"{Place(file)}: not text: it holds half of a surrogate pair")

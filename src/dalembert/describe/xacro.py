@@ -35,7 +35,8 @@ def expand(
 ) -> str:
     """The URDF text of a .xacro file, its arguments ($(arg name)) taken from `mappings`.
 
-    `$(find pkg)` is a folder of that name in one of `package_dirs`, or one of them, or on the way up from the file.
+    `$(find pkg)` is the package with that <name> in its package.xml, or else the folder of that name, in one of
+    `package_dirs`, or one of them, or on the way up from the file.
     Includes and YAML files lie in the folder of the file, in the package around it, or in such a folder.
     Needs the extra [xacro]. Anything that xacro objects to is a DescriptionError in its words.
     """

@@ -1,8 +1,9 @@
 """The process that `xacro.expand` starts: a request as JSON on stdin, the answer as JSON on stdout.
 
-A script of its own that imports nothing of Dalembert but the evaluator of expressions, so that it starts fast and has
-little to break. Before it looks at the file it gives up what expanding does not need: the environment, writing,
-starting processes, sockets, loading modules, and reading outside the description's folder and packages.
+A script of its own that imports nothing of Dalembert but the evaluator of expressions and the finder of packages, so
+that it starts fast and has little to break. Before it looks at the file it gives up what expanding does not need: the
+environment, writing, starting processes, sockets, loading modules, and reading outside the description's folder and
+packages.
 """
 
 from __future__ import annotations
@@ -93,10 +94,7 @@ def _expand(request: dict[str, Any]) -> str:
 
 def _evaluate_here(xacro: types.ModuleType, arguments: types.ModuleType) -> None:
     """Give xacro our evaluator in place of its two calls of `eval`."""
-    spec = importlib.util.spec_from_file_location("expressions", Path(__file__).with_name("xacro_expressions.py"))
-    assert spec is not None and spec.loader is not None
-    expressions = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(expressions)
+    expressions = _load("xacro_expressions")
     names = xacro._global_symbols
     dict.pop(names["python"], "vars")  # what objects are made of
     dict.__setitem__(names["python"], "type", _kind)
@@ -116,6 +114,15 @@ def _evaluate_here(xacro: types.ModuleType, arguments: types.ModuleType) -> None
         return str(alone.evaluate(text, arguments._DictWrapper(given, known)))
 
     vars(arguments)["_eval"] = evaluate
+
+
+def _load(name: str) -> types.ModuleType:
+    """A module beside this one, without the package it is in."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _kind(value: object) -> type:
@@ -181,10 +188,12 @@ def _limit(memory: int, seconds: int) -> None:
 
 def _without_ros(package_dirs: list[Path], file: Path, roots: list[str]) -> None:
     """Give xacro the one function of ROS that it imports for $(find pkg)."""
+    # Now, because later nothing outside the roots can be read.
+    known = _load("packages").packages([*package_dirs, *list(file.parents)[: ANCESTORS + 1]])
 
     def get_package_share_directory(package: str) -> str:
-        for folder in _candidates(package, package_dirs, file):
-            if folder.is_dir():
+        for folder in (known.get(package), *_candidates(package, package_dirs, file)):
+            if folder is not None and folder.is_dir():
                 roots.append(str(folder))
                 return str(folder)
         raise Refused(f"package {package!r} not found; name the folder it is in with --package-dir (package_dirs=)")
@@ -196,6 +205,7 @@ def _without_ros(package_dirs: list[Path], file: Path, roots: list[str]) -> None
 
 
 def _candidates(package: str, package_dirs: list[Path], file: Path) -> list[Path]:
+    """Folders of the name of a package."""
     if not re.fullmatch(r"[A-Za-z][\w-]*", package):
         return []
     named = [folder if folder.name == package else folder / package for folder in package_dirs]

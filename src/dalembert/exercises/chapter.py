@@ -112,7 +112,7 @@ def draw(random: Random, *options: T) -> T:
 
 def chapter(file: str, topic: str) -> Callable[[Callable[[Random], Drawn]], Family]:
     """A decorator that makes families of the functions of a module, with the words of the Markdown file beside it."""
-    text = Path(file).with_suffix(".md").read_text(encoding="utf-8")
+    text = Path(file).with_suffix(".md").read_text(encoding="utf-8-sig")
     sheets = dict(read_sheet(part) for part in text.split("\n# ")[1:])
 
     def register(make: Callable[[Random], Drawn]) -> Family:

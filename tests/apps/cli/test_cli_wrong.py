@@ -60,6 +60,7 @@ WRONG: dict[str, list[tuple[tuple[str, ...], int, str]]] = {
         (("panda", "--frame", "link3"), 1, "unknown frame 'link3'; did you mean 'panda_link3'"),
         (("panda", "--all", "--frame", "panda_link3"), 2, "--all means every frame: leave out --frame"),
         (("panda", "--q", ""), 2, "there are no numbers in it"),
+        *((("planar-2r", "--q", q), 2, "a number is missing") for q in ("1,,2", "1,2,", ",1,2", "1, ,2")),
     ],
     "ik": [
         (("panda",), 2, "say where the frame is to be: --xyz x,y,z"),

@@ -120,6 +120,20 @@ def test_a_repaired_copy(bad, tmp_path):
     run(bad, "--fix", "-o", tmp_path / "x.urdf", "--fail-on", "warning", code=1)  # what is left counts
 
 
+def test_what_cannot_be_repaired_and_does_not_load_is_not_written(tmp_path):
+    torn, out = write(tmp_path / "torn", DEFECTS["a file cut off"].text), tmp_path / "out.urdf"
+    assert "nothing was written" in run(torn, "--fix", "-o", out, code=1).output
+    assert json.loads(run(torn, "--fix", "-o", out, "--json", code=1).stdout)["out"] is None
+    before = torn.read_bytes()
+    run(torn, "--fix", "--in-place", code=1)
+    assert not out.exists() and torn.read_bytes() == before
+    run(write(tmp_path / "good", GOOD), "--fix", "-o", out)
+    assert out.read_text() == GOOD
+    half = write(tmp_path / "half", DEFECTS["limits swapped"].text.replace('value="3.0"', 'value="-3.0"'))
+    assert "it does not load" in run(half, "--fix", "-o", out, code=1).output  # the half that was repaired is kept
+    assert "2.9" in out.read_text() and 'value="-3.0"' in out.read_text()
+
+
 def test_repair_in_place_and_as_json(bad):
     os.chmod(bad, 0o640)
     data = json.loads(run(bad, "--fix", "--in-place", "--json").stdout)

@@ -233,26 +233,29 @@ def _repair(path: str, out: str, how: How, style: str) -> CheckUp:
     from dalembert.trust.doctor import check as examine
 
     repair = examine(path, **how).repaired()
-    repair.save(out)
+    written = bool(repair.changes) or repair.after.loads  # a copy that is no better, and does not load, helps nobody
+    if written:
+        repair.save(out)
     if style == "json":
-        changes = [change.data() for change in repair.changes]
-        output.print_json({"file": path, "out": out, "changes": changes, "after": repair.after.data()})
+        changes, to = [change.data() for change in repair.changes], out if written else None
+        output.print_json({"file": path, "out": to, "changes": changes, "after": repair.after.data()})
     elif style != "table":
         _show([repair.after], [out], style, False)
     else:
-        _show_repair(repair, path, out)
+        _show_repair(repair, path, out, written)
     return repair.after
 
 
-def _show_repair(repair: Repair, path: str, out: str) -> None:
+def _show_repair(repair: Repair, path: str, out: str, written: bool) -> None:
     if repair.changes:
         rows = [(c.rule, "–" if c.line is None else str(c.line), c.element, c.text) for c in repair.changes]
         _table(f"{path}: {len(rows)} repairs", ("rule", "line", "element", "change"), rows)
     else:
         click.echo(f"{_visible(path)}: there is nothing that can be repaired safely")
-    click.echo(f"written to {_visible(out)}")
+    still = "" if repair.after.loads else "; it does not load"
+    click.echo(f"written to {_visible(out)}{still}" if written else f"nothing was written{still}")
     left = [f for f in repair.after.findings if f.severity != "note"]
     if left:
         _table("Left for you", FINDING, map(_row, left))
-    if Path(out).resolve().parent != Path(path).resolve().parent:
+    if written and Path(out).resolve().parent != Path(path).resolve().parent:
         click.echo("the copy is in another folder: meshes with relative paths are looked for from there")

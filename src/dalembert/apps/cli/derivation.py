@@ -87,7 +87,7 @@ def derive(
             same=read_pairs("same", same),
         )
         if check:
-            judged = found.check(contents(check, DESCRIPTION).decode("utf-8", "replace"))
+            judged = found.check(contents(check, DESCRIPTION).decode("utf-8-sig", "replace"))
             output.answer(judged.record, lambda: click.echo(str(judged)))
             output.exit_unless(bool(judged))
         elif as_json:

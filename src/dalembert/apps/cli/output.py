@@ -214,6 +214,8 @@ def some_numbers(name: str, text: str | None) -> list[float] | None:
     values = [_number(name, part) for part in _parts(text)]
     if not values:
         raise click.BadParameter("there are no numbers in it", param_hint=f"--{name}")
+    if not all(part.strip() for part in text.split(",")):
+        raise click.BadParameter(f"a number is missing before or after a comma in {text!r}", param_hint=f"--{name}")
     return values
 
 

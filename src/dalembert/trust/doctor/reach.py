@@ -10,6 +10,7 @@ vertex lines of an OBJ; the positions of a COLLADA scene, each instance placed b
 
 from __future__ import annotations
 
+import codecs
 import math
 import re
 from collections.abc import Iterable, Iterator
@@ -137,7 +138,7 @@ def vertices(file: Path) -> Points:
 @lru_cache(maxsize=4096)
 def _remembered(file: Path, _modified: int, _size: int) -> Points:
     try:
-        data = contents(file, MESH)
+        data = contents(file, MESH).removeprefix(codecs.BOM_UTF8)
     except OSError as error:
         raise DescriptionError(str(error.strerror)) from None
     kind = file.suffix.lower()

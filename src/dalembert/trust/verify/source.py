@@ -244,7 +244,7 @@ def _again(name: str, package_dirs: Sequence[str | os.PathLike[str]] = ()) -> tu
         path = path_of(name) if is_named(name) else Path(name)
         suffix = path.suffix.lower()
         if suffix == ".toml":
-            return reread.of_toml(contents(path, DESCRIPTION).decode("utf-8")), "", ""
+            return reread.of_toml(contents(path, DESCRIPTION).decode("utf-8-sig")), "", ""
         if suffix == ".xacro":
             from dalembert.describe.xacro import expand
 
@@ -253,7 +253,7 @@ def _again(name: str, package_dirs: Sequence[str | os.PathLike[str]] = ()) -> tu
             data = contents(path, DESCRIPTION)
             if suffix == ".xml" and parse(data, name).tag != "robot":
                 return None, "MJCF has no second reader", ""
-            urdf = data.decode("utf-8", "replace")
+            urdf = data.decode("utf-8-sig", "replace")
         return reread.of_urdf(urdf), "", urdf
     except reread.Unread as error:
         return None, str(error), urdf
