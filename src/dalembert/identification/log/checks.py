@@ -14,7 +14,7 @@ from dalembert.identification.log.columns import say_lock
 from dalembert.identification.log.families import WORDS, tokens
 from dalembert.identification.log.samples import Integers, Table
 from dalembert.identification.log.settings import DEGREE
-from dalembert.identification.log.times import interpolate
+from dalembert.identification.log.times import increasing_rows, interpolate
 from dalembert.robot import Robot
 from dalembert.words import say
 
@@ -39,14 +39,20 @@ def fill_sparse(table: Table, places: Mapping[str, Sequence[int]]) -> Table:
     if (base.mean() > FULL and (finite.all(axis=1) | ~finite.any(axis=1)).mean() > FULL) or base.sum() < FEW:
         return table
     clock = table.values[:, places["t"][0]] if len(places.get("t", ())) == 1 else None
-    values, filled = table.values[base], 0
-    for k, own in zip(signals, finite.T, strict=True):
-        if clock is not None and own.sum() >= FEW and own[base].mean() < FULL:
-            values[:, k], filled = interpolate(clock[own], table.values[own][:, [k]], clock[base])[:, 0], filled + 1
-    inside = np.ones(len(values), bool)
+    values, filled, inside = table.values[base], 0, np.ones(int(base.sum()), bool)
+    if clock is not None:
+        known = {k: np.flatnonzero(own) for k, own in zip(signals, finite.T, strict=True)}
+        for k, own in zip(signals, finite.T, strict=True):
+            if own.sum() >= FEW and own[base].mean() < FULL and np.isfinite(clock[own]).any():
+                known[k] = rows = known[k][increasing_rows(clock[own], table.source)]
+                values[:, k] = interpolate(clock[rows], table.values[rows][:, [k]], clock[base])[:, 0]
+                filled += 1
     if filled and clock is not None:
-        ends = [clock[own][[0, -1]] for own in finite.T if own.any()]
-        inside = (clock[base] >= max(low for low, _ in ends)) & (clock[base] <= min(high for _, high in ends))
+        ends = [clock[rows][np.isfinite(clock[rows])] for rows in known.values()]
+        first, last = max(t.min() for t in ends if len(t)), min(t.max() for t in ends if len(t))
+        inside = ~((clock[base] < first) | (clock[base] > last))  # rows without a time are left for later
+        if not inside.any():
+            raise InputError(f"{table.source}: the times of its signals do not overlap: {first:g} > {last:g}")
     more = f", {filled} signals with clocks of their own taken there" if filled else ""
     note = f"{len(base) - int(base.sum())} of {len(base)} rows are of other signals, and left out{more}"
     lines = None if table.lines is None else table.lines[base][inside]
