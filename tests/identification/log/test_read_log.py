@@ -517,14 +517,29 @@ def test_signals_with_clocks_of_their_own_need_times_that_increase(robot, log):
 
     t = np.repeat(log.t, 2) + np.tile([0.0, 0.003], len(log))
     read = read_log(table_of(t, 0), robot)
-    twice = read_log(table_of(np.repeat(log.t, 2), 0), robot)
-    np.testing.assert_allclose(twice.tau, log.tau, atol=1e-9)
+    paired = table_of(np.repeat(log.t, 2), 0)
+    np.testing.assert_allclose(read_log(paired, robot).tau, log.tau, atol=1e-9)
+    repeated = t.copy()
+    repeated[3::2] = repeated[1:-2:2]  # each time of the torques stands twice
+    assert np.isfinite(read_log(table_of(repeated, 0), robot).tau).all()
     swapped = t.copy()
     swapped[[201, 203]] = swapped[[203, 201]]
     moved = table_of(swapped, 0)
     for name in names[robot.n :]:
         moved[name][[201, 203]] = moved[name][[203, 201]]
     np.testing.assert_allclose(read_log(moved, robot).tau, read.tau, atol=1e-9)
+    lost = table_of(t, 0)
+    for name in names[robot.n :]:
+        lost[name][150:400] = np.nan
+    pieces = read_log(lost, robot)
+    assert any("1 gap in the times" in note for note in pieces.notes)
+    assert np.diff(pieces.t).max() > 1.2  # nothing is made up in between
+    absurd = table_of(t, 0)
+    absurd[names[-1]][201] = 2e9
+    spread = read_log(absurd, robot, bad_rows="drop")
+    assert np.abs(spread.tau).max() < 1.1 * np.abs(log.tau).max()
+    with pytest.raises(InputError, match=names[-1]):
+        read_log(absurd, robot)
     with pytest.raises(InputError, match="its clock starts anew"):
         read_log(table_of(np.concatenate([t[:300], t[:300]]), 0), robot)
     late = table_of(t, 0)

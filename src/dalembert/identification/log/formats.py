@@ -24,7 +24,7 @@ from dalembert.identification.log.columns import is_clock
 from dalembert.identification.log.csv_file import read_csv
 from dalembert.identification.log.families import TIMES, WORDS, group_of, tokens
 from dalembert.identification.log.samples import Table
-from dalembert.identification.log.times import increasing_rows, interpolate
+from dalembert.identification.log.times import increasing_rows, match_by_time
 from dalembert.words import call
 
 if TYPE_CHECKING:
@@ -141,11 +141,10 @@ def _side_by_side(paths: Sequence[Path]) -> Table:
         own = own[(own >= low) & (own <= high)]
         if len(own) < 2:
             raise InputError(f"{source}: the times of the files do not overlap")
-        parts = {
-            g: (own, names, interpolate(clocks[g], x[steady[g]], own))
-            for g, (t, names, x) in parts.items()
-            if t is not None
-        }
+        matched = {g: match_by_time(clocks[g], x[steady[g]], own) for g, (_, _, x) in parts.items() if g in clocks}
+        near = np.all([near for _, near in matched.values()], axis=0)
+        own = own[near]
+        parts = {g: (own, parts[g][1], x[near]) for g, (x, _) in matched.items()}
         notes.append(f"{source}: each file has times of its own: all taken at those of the positions")
     columns = {} if own is None or "t" in parts else {"t": own[:, None]}
     values = np.concatenate([*columns.values(), *(x for _, _, x in parts.values())], axis=1)

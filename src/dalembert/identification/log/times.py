@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.arguments import Array, array, number
 from dalembert.errors import InputError
-from dalembert.identification.log.samples import Integers, Log, Table
+from dalembert.identification.log.samples import ABSURD, Integers, Log, Table
 from dalembert.identification.log.settings import UNITS
 from dalembert.identification.log.stale import Mask, Stale
 from dalembert.words import call, say
@@ -35,6 +35,8 @@ BLOCK = 256  # rows over which a clock keeps its phase
 WILD = 0.005  # of the rows, placed twice: a clock too wild to tell where single samples were lost
 AROUND = 50  # rows before and after that tell whether samples were lost in a wild clock
 SHOWN = 5
+SAME = 1e-6  # of the usual step: times that are closer are one time
+LOST = 20.0  # usual steps of a signal with a clock of its own, beyond which it has a gap
 MAX_STEPS = 2.0**45  # of a clock in a log: beyond, a float does not hold a hundredth of a step
 MAX_FILLED = 1_000_000  # samples that are filled in between rows, unless there are more rows
 SINCE_1970 = {"s": (1e8, 1e10), "ms": (1e11, 1e13), "us": (1e14, 1e16), "ns": (1e17, 1e19)}
@@ -163,7 +165,8 @@ def order_rows(table: Table, t: Array, rows: Integers, q: Sequence[int]) -> tupl
     ahead = np.maximum.accumulate(t)
     starts = [k for k in back.tolist() if len(t) - k > LATE and np.mean(t[k : k + LATE] < ahead[k - 1]) > 0.5]
     if starts:
-        usual = float(np.median(np.diff(t)[np.diff(t) > 0]))
+        ahead_by = np.diff(t)[np.diff(t) > 0]
+        usual = float(np.median(ahead_by)) if len(ahead_by) else 0.0
         for k in starts:
             t[k:] += t[k - 1] - t[k] + 5 * _sure_gap(usual)
         where = ", ".join(table.place(int(rows[k])).split(", ", 1)[1] for k in starts[:SHOWN])
@@ -195,7 +198,7 @@ def increasing_rows(t: Array, source: str) -> Integers:
     """Return the rows with a finite time, ordered by time, without those whose time equals the one before.
 
     Raise InputError if a row would move by more than `LATE` rows, as after a restart of the clock."""
-    finite = np.flatnonzero(np.isfinite(t))
+    finite = np.flatnonzero(np.abs(t) < LATEST / UNITS["t"]["ns"])  # in any unit
     rows = finite[np.argsort(t[finite], kind="stable")]
     if not len(rows) or np.abs(rows - finite).max() > LATE:
         why = "its clock starts anew" if len(rows) else "it has no times"
@@ -203,15 +206,38 @@ def increasing_rows(t: Array, source: str) -> Integers:
             f"{source}: {why}, and its signals have clocks of their own, so that they cannot be matched by time. Split "
             "the log where the clock starts anew, or record all signals with one clock."
         )
-    return rows[np.append(True, np.diff(t[rows]) > 0)]
+    rows = rows[np.append(True, np.diff(t[rows]) > 0)]
+    return rows[np.append(True, np.diff(t[rows]) > SAME * np.median(np.diff(t[rows])))] if len(rows) > 1 else rows
 
 
-def common_step(t: Array, source: str = "") -> float:
+def match_by_time(t: Array, x: Array, at: Array) -> tuple[Array, Mask]:
+    """Return x (N, k), known at increasing times t, at other times (M,), and a mask (M,): False in gaps of x, before
+    its first time and after its last.
+
+    Numbers beyond `ABSURD` count as NaN, so that they do not spread into numbers that look right."""
+    made, usual = np.full((len(at), x.shape[1]), np.nan), float(np.median(np.diff(t))) if len(t) > 1 else 0.0
+    after = np.clip(np.searchsorted(t, at), 1, max(len(t) - 1, 1))
+    near = (at >= t[0]) & (at <= t[-1]) & (len(t) > 1)
+    if near.any():
+        near &= (t[after] - t[after - 1] <= LOST * usual) | (at == t[after])
+    rows = np.flatnonzero(near)[np.argsort(at[near], kind="stable")]
+    made[rows] = interpolate(t, np.where(np.abs(x) <= ABSURD, x, np.nan), at[rows])
+    return made, near | ~np.isfinite(at)
+
+
+def common_step(t: Array, source: str = "", describe: Callable[[int, int], str] | None = None) -> float:
     """The step of the clock: whole numbers of it lie between samples; gaps do not count. Where the times jitter so much
-    that no whole numbers are to be seen, the usual length of many steps, by their number."""
+    that no whole numbers are to be seen, the usual length of many steps, by their number. `describe` says where the
+    step from one row to another is."""
     steps = np.diff(t)
     positive = steps[steps > 0]
     middle = float(np.median(positive)) if len(positive) else 0.0
+    if SANE[0] <= middle <= SANE[1] and t[-1] - t[0] > MAX_STEPS * middle:
+        k = int(np.argmax(steps))
+        where = describe(k, k + 1) if describe else f"{steps[k]:.3g} s after t = {t[k]:.10g} s"
+        raise InputError(
+            f"{source or 'the log'}: the times jump by {where}, at steps of {middle:.3g} s. Correct or remove that row."
+        )
     step = _find_step(t, steps, middle) if SANE[0] <= middle <= SANE[1] else middle
     if not SANE[0] <= step <= SANE[1]:
         raise InputError(
@@ -284,19 +310,13 @@ def make_even(
             own_rows = {group: x[kept] for group, x in signals.items()}
             note = f"taken at the steps of their source, {1 / (line[1] - line[0]):.6g} Hz"
             return Even(line, own_rows, None, [note])
-    step, notes = common_step(t, table.source), []
 
     def describe_step(first: int, last: int) -> str:
         """Where the step from one row to a later one is: the later row, and both times."""
         where = table.place(int(rows[last])).removeprefix(f"{table.source}, ")
         return f"{t[last] - t[first]:.3g} s before {where}, from t = {t[first]:.10g} s to {t[last]:.10g} s"
 
-    longest = int(np.argmax(np.diff(t)))
-    if t[-1] - t[0] > MAX_STEPS * step:
-        raise InputError(
-            f"{table.source}: the times jump by {describe_step(longest, longest + 1)}, at steps of {step:.3g} s. "
-            "Correct or remove that row."
-        )
+    step, notes = common_step(t, table.source, describe_step), []
     place, phase = _places(t, step)
     at = t / step - phase
     jitter = np.abs(at - place)
@@ -328,6 +348,7 @@ def make_even(
     holes = _find_holes(place, fresh, max(GAP, min(SLOW * _period(signals["q"]), HOLE / step)))
     size = int(place[-1] - place[0]) + 1 - sum(b - a - 1 for a, b in holes)
     if size > len(t) + max(len(t), MAX_FILLED):
+        longest = int(np.argmax(np.diff(t)))
         raise InputError(
             f"{table.source}: {size - len(t)} samples are missing between its {len(t)} rows at steps of {step:.3g} s; "
             f"the longest step is {describe_step(longest, longest + 1)}. Give the sampling rate, {say('rate')} [Hz], "
@@ -494,9 +515,14 @@ def interpolate(t: Array, x: Array, at: Array) -> Array:
     for k in np.flatnonzero(np.diff(t) > 2.5 * usual).tolist():
         a, b = np.searchsorted(at, (t[k], t[k + 1]), "right")
         if b > a:
-            many = max(2, round((t[k + 1] - t[k]) / usual))
-            near = slice(max(k + 1 - many, 0), k + 1 + many)
+            hole = t[k + 1] - t[k]
+            many = max(2, round(hole / usual))
+            first, last = np.searchsorted(t, (t[k] - 2 * hole, t[k + 1] + 2 * hole))  # beyond another hole are others
+            near = slice(max(k + 1 - many, int(first)), min(k + 1 + many, int(last)))
             u, half = t[near] - 0.5 * (t[k] + t[k + 1]), 0.5 * (t[near][-1] - t[near][0])
-            fitted = np.polynomial.polynomial.polyfit(u / half, x[near], 3)
+            for degree in (3, 2, 1):  # what so many places determine
+                fitted, (_, rank, *_) = np.polynomial.polynomial.polyfit(u / half, x[near], degree, full=True)
+                if rank > degree:
+                    break
             made[a:b] = np.polynomial.polynomial.polyval((at[a:b] - 0.5 * (t[k] + t[k + 1])) / half, fitted).T
     return made
