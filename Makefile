@@ -76,10 +76,10 @@ bench: .venv/bench
 	touch $@
 
 fuzz: .venv/test
-	$(BIN)/python fuzz/descriptions.py --seconds $(or $(SECONDS),600)
-	$(BIN)/python fuzz/mjcf.py --seconds $(or $(SECONDS),600) $(FOLDERS)
-	$(BIN)/python fuzz/logs.py --seconds $(or $(SECONDS),600)
-	$(BIN)/python fuzz/graphs.py --seconds $(or $(SECONDS),600)
+	failed=0; \
+	for fuzzer in "descriptions.py" "mjcf.py $(FOLDERS)" "logs.py" "graphs.py"; do \
+		$(BIN)/python fuzz/$$fuzzer --seconds $(or $(SECONDS),600) || failed=1; \
+	done; exit $$failed
 
 # Every real URDF and MJCF of eleven packages, or of other folders: make corpus FOLDERS="a b"
 corpus: .venv/test

@@ -9,7 +9,7 @@ import os
 import random
 
 import numpy as np
-from loop import count, parser
+from loop import Failures, count, parser
 
 from dalembert import scalar
 from dalembert.compile import compile_function, llvm, loop
@@ -52,6 +52,7 @@ def main() -> None:
     os.environ["DALEMBERT_CACHE"] = ""
     rng, numbers = random.Random(options.seed), np.random.default_rng(options.seed)
     operations = graphs = 0
+    failures = Failures(options.seed)
     for number in count(options, TOGETHER):
         longest, piece = rng.choice(((3000, 400), (0, 7), (0, 40)))
         llvm.KERNEL = Emission(loop.SYMBOL, longest, piece)
@@ -71,8 +72,11 @@ def main() -> None:
         meant = np.array([kernel.interpret(s) for s in states])
         for other in (alone, meant):
             same = (batch == other) & (np.signbit(batch) == np.signbit(other)) | (np.isnan(batch) & np.isnan(other))
-            assert same.all(), (options.seed, number, states[~same.all(axis=1)])
-    print(f"{graphs} graphs with {operations} operations: interpreted, alone and in a batch, the same bits")
+            with failures.record(number, repr(states.tolist()).encode()):
+                assert same.all(), f"graphs {number} … differ at the states {states[~same.all(axis=1)]}"
+    failed = failures.kinds.total()
+    print(f"{graphs} graphs with {operations} operations, interpreted, alone and in a batch: {failed} differ in a bit")
+    failures.finish()
 
 
 if __name__ == "__main__":

@@ -460,10 +460,107 @@ def test_gaps_are_cut_or_refused(robot, log, table):
     kept = np.r_[0:100, 150:300]
     spoiled = {name: x[kept] for name, x in table.items()}
     read = read_log(spoiled, robot)
-    assert any("1 gap in the times: 0.51 s at t = 0.99 s; the 2 pieces are kept apart" in n for n in read.notes)
+    assert any("1 gap in the times: 0.51 s before row 100 (from 0), from t = 0.99 s to 1.5 s;" in n for n in read.notes)
     np.testing.assert_array_equal(read.q, log.q[kept])
     with pytest.raises(InputError, match="1 gap in the times.*gaps='cut'"):
         read_log(spoiled, robot, gaps="refuse")
+
+
+@pytest.mark.parametrize("jump", [0.6037, 12.0037, 1.7e9, 1.7e9 + 0.0037])
+def test_a_clock_that_jumps_ahead_leaves_both_pieces_as_they_were(robot, jump):
+    """NTP sets a clock from 0 to Unix time in mid-recording. The jump is no whole number of steps."""
+    log, _ = recorded(robot, rate=100.0, duration=6.0, noise=1e-6)
+    t = np.where(np.arange(len(log)) < 300, log.t, log.t + jump)
+    read = read_log({"t": t, "q": log.q, "tau": log.tau}, robot)
+    np.testing.assert_array_equal(read.q, log.q)
+    note = next(n for n in read.notes if "1 gap in the times" in n)
+    assert "row 300 (from 0)" in note and "2.99 s" in note and f"{t[300]:.10g} s" in note
+    with pytest.raises(InputError, match=r"before row 300 \(from 0\), from t = 2.99 s to"):
+        read_log({"t": t, "q": log.q, "tau": log.tau}, robot, gaps="refuse")
+
+
+def test_one_far_time_costs_no_memory(robot, log, table):
+    import tracemalloc
+
+    for place in (-1, 150):
+        t = log.t.copy()
+        t[place] = 1e7
+        tracemalloc.start()
+        read = read_log({**table, "t": t}, robot)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert len(read) == len(log) and peak < 20e6
+
+
+def test_times_that_no_grid_holds_are_refused_with_the_row(robot, log, table):
+    t = log.t * 1e-5
+    t[150:] += 5e11
+    with pytest.raises(InputError, match=r"jump by 5e\+11 s before row 150 \(from 0\)"):
+        read_log({**table, "t": t}, robot)
+    n = 400  # most steps are 2 ns, and every fourth is 0.09 s
+    t = np.cumsum(np.where(np.arange(n) % 4, 2e-9, 0.09))
+    q = 1e-3 * np.arange(n)[:, None] + np.arange(robot.n) + 1e-12 * np.random.default_rng(0).normal(size=(n, robot.n))
+    q[0] += 5e8
+    with pytest.raises(InputError, match="samples are missing between its 400 rows.*row"):
+        read_log({"t": t, "q": q, "tau": np.sin(q)}, robot, outliers="keep", units={"q": "rad"})
+
+
+def test_signals_with_clocks_of_their_own_need_times_that_increase(robot, log):
+    """Two topics in one table, each row with the numbers of one of them."""
+    names = [f"{group}{k}" for group in ("q", "tau") for k in range(robot.n)]
+
+    def table_of(t, first):
+        x = np.full((2 * len(log), 2 * robot.n), np.nan)
+        x[::2, : robot.n], x[1::2, robot.n :] = log.q, log.tau
+        x[:first, robot.n :] = np.nan
+        return {"t": t} | dict(zip(names, x.T, strict=True))
+
+    t = np.repeat(log.t, 2) + np.tile([0.0, 0.003], len(log))
+    read = read_log(table_of(t, 0), robot)
+    paired = table_of(np.repeat(log.t, 2), 0)
+    np.testing.assert_allclose(read_log(paired, robot).tau, log.tau, atol=1e-9)
+    repeated = t.copy()
+    repeated[3::2] = repeated[1:-2:2]  # each time of the torques stands twice
+    assert np.isfinite(read_log(table_of(repeated, 0), robot).tau).all()
+    swapped = t.copy()
+    swapped[[201, 203]] = swapped[[203, 201]]
+    moved = table_of(swapped, 0)
+    for name in names[robot.n :]:
+        moved[name][[201, 203]] = moved[name][[203, 201]]
+    np.testing.assert_allclose(read_log(moved, robot).tau, read.tau, atol=1e-9)
+    lost = table_of(t, 0)
+    for name in names[robot.n :]:
+        lost[name][150:400] = np.nan
+    pieces = read_log(lost, robot)
+    assert any("1 gap in the times" in note for note in pieces.notes)
+    assert np.diff(pieces.t).max() > 1.2  # nothing is made up in between
+    absurd = table_of(t, 0)
+    absurd[names[-1]][201] = 2e9
+    spread = read_log(absurd, robot, bad_rows="drop")
+    assert np.abs(spread.tau).max() < 1.1 * np.abs(log.tau).max()
+    with pytest.raises(InputError, match=names[-1]):
+        read_log(absurd, robot)
+    with pytest.raises(InputError, match="its clock starts anew"):
+        read_log(table_of(np.concatenate([t[:300], t[:300]]), 0), robot)
+    late = table_of(t, 0)
+    for name in names[: robot.n]:
+        late[name][300:] = np.nan
+    for name in names[robot.n :]:
+        late[name][:302] = np.nan
+    with pytest.raises(InputError, match="the times of its signals do not overlap"):
+        read_log(late, robot)
+
+
+def test_times_that_are_all_nan_are_refused(robot, log, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    tau = log.tau.copy()
+    tau[::2] = np.nan
+    columns = {"t": np.full(len(log), np.nan), "q1": log.q.tolist(), "tau": tau.tolist()}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "log.parquet")
+    for bad_rows in ("refuse", "drop"):
+        with pytest.raises(InputError):
+            read_log(tmp_path / "log.parquet", robot, bad_rows=bad_rows)
 
 
 def test_uneven_times_are_resampled(robot, log):

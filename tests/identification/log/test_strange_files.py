@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -375,6 +376,81 @@ def test_hdf5_and_the_latest_matlab(ur, log, tmp_path):
     (tmp_path / "torn.h5").write_bytes(b"\x89HDF\r\n\x1a\n and then nothing")
     with pytest.raises(InputError, match=r"torn.h5: cannot be read as HDF5"):
         read_log(tmp_path / "torn.h5", ur)
+
+
+def external_storage(file, q, folder):
+    q.tofile(folder / "private.bin")
+    file.create_dataset("q", q.shape, "f8", external=[(folder / "private.bin", 0, q.nbytes)])
+
+
+def external_pipe(file, q, folder):
+    os.mkfifo(folder / "pipe")
+    file.create_dataset("q", q.shape, "f8", external=[(folder / "pipe", 0, q.nbytes)])
+
+
+def virtual_dataset(file, q, folder):
+    import h5py
+
+    layout = h5py.VirtualLayout(q.shape, "f8")
+    layout[:] = h5py.VirtualSource(folder / "other.h5", "q", shape=q.shape)
+    file.create_virtual_dataset("q", layout)
+
+
+def external_link(file, q, folder):
+    import h5py
+
+    file["q"] = h5py.ExternalLink(folder / "other.h5", "/q")
+
+
+def external_group(file, q, folder):
+    import h5py
+
+    file["run/one"] = h5py.ExternalLink(folder / "other.h5", "/")
+
+
+def external_names(file, q, folder):
+    (folder / "names.bin").write_bytes(b"".join(f"q{k}".encode().ljust(8, b"\0") for k in range(q.shape[1])))
+    file["block0_values"] = q
+    file.create_dataset("block0_items", (q.shape[1],), "S8", external=[(folder / "names.bin", 0, 8 * q.shape[1])])
+
+
+@pytest.mark.parametrize(
+    "refer", [external_storage, external_pipe, virtual_dataset, external_link, external_group, external_names]
+)
+def test_hdf5_that_refers_to_another_file_is_refused(ur, log, tmp_path, refer):
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["q"] = log.q
+    with h5py.File(tmp_path / "log.h5", "w") as file:
+        file["t"], file["tau"] = log.t, log.tau
+        refer(file, log.q, tmp_path)
+    with pytest.raises(InputError, match="must not refer to other files"):
+        read_log(tmp_path / "log.h5", ur)
+
+
+def test_hdf5_links_inside_the_file_are_not_followed(ur, log, tmp_path):
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    with h5py.File(tmp_path / "log.h5", "w") as file:
+        file["t"], file["q"], file["qd"], file["tau"] = log.t, log.q, log.qd, log.tau
+        file["again"], file["nowhere"] = h5py.SoftLink("/q"), h5py.SoftLink("/missing/q")
+        file.create_dataset("reference", data=file["q"].ref, dtype=h5py.ref_dtype)
+    same(read_log(tmp_path / "log.h5", ur), log)
+
+
+def test_pandas_names_must_be_as_many_as_columns(ur, log, tmp_path):
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    with h5py.File(tmp_path / "log.h5", "w") as file:
+        file["df/block0_items"], file["df/block0_values"] = np.array(["q0", "q1"], "S8"), log.q
+    with pytest.raises(InputError, match="6 columns, but 2 names"):
+        read_log(tmp_path / "log.h5", ur, rate=100.0)
+
+
+def test_a_pipe_in_the_folder_of_a_bag_is_refused(ur, tmp_path):
+    (tmp_path / "metadata.yaml").write_text("rosbag2_bagfile_information:\n  relative_file_paths: [pipe.db3]\n")
+    os.mkfifo(tmp_path / "pipe.db3")
+    for path in (tmp_path, tmp_path / "pipe.db3"):
+        with pytest.raises(InputError, match="pipe.db3: cannot be read"):
+            read_log(path, ur)
 
 
 def test_hdf5_says_what_it_needs(ur, tmp_path, monkeypatch):

@@ -76,7 +76,7 @@ class Compressed:
     def smallest(self) -> Array:
         """Residuals [N m] per joint (n,) below which torques are explained to the last digit: those of a joint without
         load are counted as if it had a millionth of the largest torque."""
-        least = max(1e-12 * float(self.power.max(initial=0.0)), 1e-300)
+        least = max(1e-12 * float(self.power.max(initial=0.0)), 1e-100)  # whose weights do not overflow
         return np.asarray(1e-9 * np.sqrt(np.maximum(self.power, least) / self.rows))
 
     def stacked(self, weights: Array | None = None, columns: Sequence[int] | Integers | None = None) -> Array:

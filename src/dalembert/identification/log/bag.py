@@ -68,17 +68,20 @@ def read_bag(path: Path, topic: str | None = None) -> Table:
         raise MissingExtraError(f"{path.name}: ROS bags need rosbags: pip install 'dalembert[ros]'") from None
     if not path.exists():
         raise InputError(f"{path}: cannot be read: no such file or directory")
-    # Of the second generation a bag is a folder with metadata; a file of one may stand alone.
-    folder = path.parent if (path.parent / "metadata.yaml").exists() and path.suffix in (".db3", ".mcap") else path
     with refusing(path, "not a ROS bag that can be read"):
         try:
-            with _limited(), AnyReader([folder], default_typestore=get_typestore(Stores.LATEST)) as reader:
+            with _limited(), AnyReader([bag_folder(path)], default_typestore=get_typestore(Stores.LATEST)) as reader:
                 chosen = _choose(path, reader, topic)
                 messages = [(when, reader.deserialize(raw, c.msgtype)) for c, when, raw in reader.messages(chosen)]
         except MemoryError:
             most = f"{MEMORY >> 20} MiB, the most that is read of a bag"
             raise InputError(f"{path}: it unpacks to more than {most}") from None
     return _joint_states(path, chosen[0].topic, KINDS[chosen[0].msgtype], messages)
+
+
+def bag_folder(path: Path) -> Path:
+    """The folder of a bag of the second generation, which has metadata; a file without such a folder stands alone."""
+    return path.parent if (path.parent / "metadata.yaml").exists() and path.suffix in (".db3", ".mcap") else path
 
 
 @contextmanager

@@ -12,14 +12,12 @@ from dalembert.arguments import Array
 from dalembert.errors import InputError
 from dalembert.identification.log.columns import say_lock
 from dalembert.identification.log.families import WORDS, tokens
-from dalembert.identification.log.samples import Integers, Table
+from dalembert.identification.log.samples import ABSURD, Integers, Table
 from dalembert.identification.log.settings import DEGREE
-from dalembert.identification.log.times import interpolate
+from dalembert.identification.log.times import increasing_rows, match_by_time
 from dalembert.robot import Robot
 from dalembert.words import say
 
-# Larger than any position, rate, torque or current of an arm, in any unit (times are not looked at).
-ABSURD = 1e9
 NOTHING = 1e-12  # smaller than what any sensor of an arm resolves, in any unit
 # A sample this many deviations away from the median of five, its neighbors not, is a spike.
 SPIKE = 10.0
@@ -39,15 +37,22 @@ def fill_sparse(table: Table, places: Mapping[str, Sequence[int]]) -> Table:
     if (base.mean() > FULL and (finite.all(axis=1) | ~finite.any(axis=1)).mean() > FULL) or base.sum() < FEW:
         return table
     clock = table.values[:, places["t"][0]] if len(places.get("t", ())) == 1 else None
-    values, filled = table.values[base], 0
-    for k, own in zip(signals, finite.T, strict=True):
-        if clock is not None and own.sum() >= FEW and own[base].mean() < FULL:
-            values[:, k], filled = interpolate(clock[own], table.values[own][:, [k]], clock[base])[:, 0], filled + 1
-    inside = np.ones(len(values), bool)
+    values, filled, inside = table.values[base], 0, np.ones(int(base.sum()), bool)
+    if clock is not None:
+        known = {k: np.flatnonzero(own) for k, own in zip(signals, finite.T, strict=True)}
+        for k, own in zip(signals, finite.T, strict=True):
+            if own.sum() >= FEW and own[base].mean() < FULL and np.isfinite(clock[own]).any():
+                known[k] = rows = known[k][increasing_rows(clock[own], table.source)]
+                matched, near = match_by_time(clock[rows], table.values[rows][:, [k]], clock[base])
+                values[:, k], filled, inside = matched[:, 0], filled + 1, inside & near
     if filled and clock is not None:
-        ends = [clock[own][[0, -1]] for own in finite.T if own.any()]
-        inside = (clock[base] >= max(low for low, _ in ends)) & (clock[base] <= min(high for _, high in ends))
+        ends = [clock[rows][np.isfinite(clock[rows])] for rows in known.values()]
+        first, last = max(t.min() for t in ends if len(t)), min(t.max() for t in ends if len(t))
+        inside &= ~((clock[base] < first) | (clock[base] > last))  # rows without a time are left for later
+        if not inside.any():
+            raise InputError(f"{table.source}: the times of its signals do not overlap: {first:g} > {last:g}")
     more = f", {filled} signals with clocks of their own taken there" if filled else ""
+    more += f"; {int((~inside).sum())} rows where one of these has a gap left out" if not inside.all() else ""
     note = f"{len(base) - int(base.sum())} of {len(base)} rows are of other signals, and left out{more}"
     lines = None if table.lines is None else table.lines[base][inside]
     return replace(table, values=values[inside], lines=lines, notes=(*table.notes, note))
@@ -71,7 +76,8 @@ def align_clocks(table: Table, places: Mapping[str, Sequence[int]]) -> Table:
         values = table.values.copy()
         for group in ("tau",) if groups == ["tau"] else ("q", "qd"):
             columns = np.array(places.get(group, ()), np.int64)
-            values[:, columns] = interpolate(own[ticks], values[np.ix_(ticks, columns)], t)
+            values[:, columns], near = match_by_time(own[ticks], values[np.ix_(ticks, columns)], t)
+            inside &= near
         note = f"{'torques' if groups == ['tau'] else 'positions'} have a clock of their own, {name!r}: resampled"
         lines = None if table.lines is None else table.lines[inside]
         return replace(table, values=values[inside], lines=lines, notes=(*table.notes, note))

@@ -238,8 +238,8 @@ def _times(table: Table, families: Sequence[ColumnFamily]) -> tuple[int, ...]:
         shared = max(pair, key=lambda f: len({*f.words} & {*family.words}), default=None)
         places = (at,) if shared is None else (at, shared.places["nsec"])
         x = table.values[:, at]
-        steps = np.diff(x[np.isfinite(x)])
-        moving = bool(len(steps) and (steps >= 0).mean() > 0.9 and (steps > 0).any())
+        x = x[np.isfinite(x)]
+        moving = bool(len(x) > 1 and (x[1:] >= x[:-1]).mean() > 0.9 and (x[1:] > x[:-1]).any())
         if family.group != "nsec" or len(every) == 1 or moving:
             ways.append(((moving, "header" in family.words, -at), places))
     return max(ways)[1] if ways else ()

@@ -19,12 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import Array
 from dalembert.errors import InputError, MissingExtraError
 from dalembert.files import BAG, LOG, opened
-from dalembert.identification.log.bag import read_bag, refusing
+from dalembert.identification.log.bag import bag_folder, read_bag, refusing
 from dalembert.identification.log.columns import is_clock
 from dalembert.identification.log.csv_file import read_csv
 from dalembert.identification.log.families import TIMES, WORDS, group_of, tokens
 from dalembert.identification.log.samples import Table
-from dalembert.identification.log.times import interpolate
+from dalembert.identification.log.times import increasing_rows, match_by_time
 from dalembert.words import call
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def read_table(source: object, topic: str | None = None) -> Table:
 
 
 def _file(path: Path, topic: str | None, narrow: bool = False) -> Table:
-    inside = [p for p in path.iterdir() if p.is_file()] if path.is_dir() else [path]
+    whole = bag_folder(path)
+    inside = [p for p in whole.iterdir() if not p.is_dir()] if whole.is_dir() else [path]
     is_bag = any(p.suffix in BAGS or p.name == "metadata.yaml" for p in inside)
     if path.is_dir() and not is_bag:
         if not (parts := [p for p in sorted(inside) if quantity_of(p)]):
@@ -70,7 +71,7 @@ def _file(path: Path, topic: str | None, narrow: bool = False) -> Table:
             with opened(part, BAG if is_bag else LOG) as file:
                 start = file.read(16)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        raise InputError(f"{error.filename or path}: cannot be read: {error.strerror}") from None
     if is_bag:
         return read_bag(path, topic)
     if topic is not None:
@@ -134,11 +135,16 @@ def _side_by_side(paths: Sequence[Path]) -> Table:
         told = ", ".join(f"{group} {count}" for group, count in lengths.items())
         raise InputError(f"{source}: the files have different numbers of rows ({told}), and not all have times")
     if own is not None and not (alike and all(np.array_equal(t, own) for t in clocks.values())):
+        steady = {group: increasing_rows(t, f"{source}, {group}") for group, t in clocks.items()}
+        clocks = {group: t[steady[group]] for group, t in clocks.items()}
         low, high = max(t[0] for t in clocks.values()), min(t[-1] for t in clocks.values())
         own = own[(own >= low) & (own <= high)]
         if len(own) < 2:
             raise InputError(f"{source}: the times of the files do not overlap")
-        parts = {g: (own, names, interpolate(t, x, own)) for g, (t, names, x) in parts.items() if t is not None}
+        matched = {g: match_by_time(clocks[g], x[steady[g]], own) for g, (_, _, x) in parts.items() if g in clocks}
+        near = np.all([near for _, near in matched.values()], axis=0)
+        own = own[near]
+        parts = {g: (own, parts[g][1], x[near]) for g, (x, _) in matched.items()}
         notes.append(f"{source}: each file has times of its own: all taken at those of the positions")
     columns = {} if own is None or "t" in parts else {"t": own[:, None]}
     values = np.concatenate([*columns.values(), *(x for _, _, x in parts.values())], axis=1)
@@ -314,29 +320,54 @@ def _flat(named: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
 
 
 def _hdf5(path: Path) -> Table:
-    """The numeric datasets of an HDF5 file, mat files of version 7.3 and tables of pandas among them."""
+    """The numeric datasets of an HDF5 file, mat files of version 7.3 and tables of pandas among them.
+
+    Raise InputError if the file refers to another file, which the HDF5 library would open without a check."""
     try:
         import h5py
     except ImportError:
         raise MissingExtraError(f"{path.name} is HDF5 and needs h5py: pip install 'dalembert[hdf5]'") from None
     found: dict[str, Any] = {}
+    labels: dict[str, Any] = {}
+
+    def refuse_outside(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Group):
+            links = {key: item.get(key, getlink=True) for key in item}
+            outside = [key for key, link in links.items() if isinstance(link, h5py.ExternalLink)]
+            name, kind = "/".join(filter(None, (name, *outside[:1]))), "an external link" if outside else ""
+        else:
+            external = isinstance(item, h5py.Dataset) and item.external
+            virtual = isinstance(item, h5py.Dataset) and item.is_virtual
+            kind = "stored in an external file" if external else "a virtual dataset" if virtual else ""
+        if kind:
+            raise InputError(
+                f"{path}: {name!r} is {kind}, and a log must not refer to other files. Copy the data into one file, "
+                "for example with h5py."
+            )
 
     def visit(name: str, item: Any) -> None:
+        refuse_outside(name, item)
         text = item.attrs.get("MATLAB_class") == b"char"
         if not isinstance(item, h5py.Dataset) or name.startswith("#") or text:
             return
+        if name.endswith("_items") and item.ndim == 1:
+            labels[name] = item
         if item.dtype.names:  # one row of named numbers after another
             found.update({f"{name}.{column}": (item, column) for column in item.dtype.names})
         elif item.dtype.kind in "fiub":
             found[name] = (item, ())
 
     with refusing(path, "cannot be read as HDF5"), opened(path, LOG) as raw, h5py.File(raw, "r") as file:
+        refuse_outside("", file)
         file.visititems(visit)
         _modest(path, sum(8 * item.size for item, _ in found.values()))
         arrays = {name: item[key] for name, (item, key) in found.items() if item.ndim <= 2}
-        for name in [name for name in arrays if name.endswith("_values") and f"{name[:-7]}_items" in file]:
-            items = [x.decode() if isinstance(x, bytes) else str(x) for x in file[f"{name[:-7]}_items"][()]]
-            arrays |= dict(zip(items, arrays.pop(name).T, strict=True))
+        for name in [name for name in arrays if name.endswith("_values") and f"{name[:-7]}_items" in labels]:
+            columns, item = np.atleast_2d(arrays.pop(name)).T, labels[f"{name[:-7]}_items"]
+            if item.size != len(columns):
+                raise InputError(f"{path}: {name!r} has {len(columns)} columns, but {item.size} names")
+            items = [x.decode() if isinstance(x, bytes) else str(x) for x in item[()]]
+            arrays |= dict(zip(items, columns, strict=True))
     return _arrays(arrays, path.name)
 
 

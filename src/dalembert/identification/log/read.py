@@ -200,8 +200,10 @@ def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None 
             f"{say('units', {'q': 'rad'})} if they are radians"
         )
     signals, spikes = checks.treat_spikes(table, signals, rows, joints, said.choice("outliers"))
+    if np.abs(signals["tau"]).max() <= checks.NOTHING:
+        raise InputError(f"{table.source}: the torques are zero but for single spikes: was effort recorded at all?")
     old = find_stale({group: table.values[np.ix_(rows, np.asarray(places[group]))] for group in signals})
-    even = times.make_even(table, t, signals, said.choice("gaps"), said.choice("resample"), old)
+    even = times.make_even(table, t, rows, signals, said.choice("gaps"), said.choice("resample"), old)
     notes = (*table.notes, *known.notes, *drives.notes, *dated, *outside, *undated, *unreadable, *repeated, *unmoved)
     notes = (*notes, *spikes, *old.describe(table, rows), *even.notes)
     x = even.signals

@@ -13,6 +13,8 @@ from dalembert.display import Displayed
 from dalembert.errors import InputError
 
 Integers = NDArray[np.int64]
+# Larger than any position, rate, torque or current of an arm, in any unit (times are not looked at).
+ABSURD = 1e9
 
 
 @dataclass(frozen=True, eq=False)

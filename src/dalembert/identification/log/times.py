@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.arguments import Array, array, number
 from dalembert.errors import InputError
-from dalembert.identification.log.samples import Integers, Log, Table
+from dalembert.identification.log.samples import ABSURD, Integers, Log, Table
 from dalembert.identification.log.settings import UNITS
 from dalembert.identification.log.stale import Mask, Stale
 from dalembert.words import call, say
@@ -35,6 +35,10 @@ BLOCK = 256  # rows over which a clock keeps its phase
 WILD = 0.005  # of the rows, placed twice: a clock too wild to tell where single samples were lost
 AROUND = 50  # rows before and after that tell whether samples were lost in a wild clock
 SHOWN = 5
+SAME = 1e-6  # of the usual step: times that are closer are one time
+LOST = 20.0  # usual steps of a signal with a clock of its own, beyond which it has a gap
+MAX_STEPS = 2.0**45  # of a clock in a log: beyond, a float does not hold a hundredth of a step
+MAX_FILLED = 1_000_000  # samples that are filled in between rows, unless there are more rows
 SINCE_1970 = {"s": (1e8, 1e10), "ms": (1e11, 1e13), "us": (1e14, 1e16), "ns": (1e17, 1e19)}
 
 
@@ -50,15 +54,16 @@ def read_times(
         return np.asarray(np.arange(rows) / (hertz or 1.0)), []
     t = table.values[:, places[0]]
     notes: list[str] = []
+    first = float(t[np.isfinite(t)][:1].sum())
     if len(places) == 2:
-        t = (t - t[0]) + 1e-9 * table.values[:, places[1]]
+        t = (t - first) + 1e-9 * table.values[:, places[1]]
     else:
         if unit is None:
             finite = t[np.isfinite(t)]
             unit, notes = guess_unit(finite) if len(finite) else ("s", [])
-        if np.isfinite(t[0]) and abs(t[0]) * UNITS["t"][unit] > 1e6:
-            notes.append(f"times counted from the first, {t[0]:.0f} {unit}")
-            t = t - t[0]
+        if abs(first) * UNITS["t"][unit] > 1e6:
+            notes.append(f"times counted from the first, {first:.0f} {unit}")
+            t = t - first
         t = t * UNITS["t"][unit]
     if hertz is not None:
         t, said = _count(t, hertz, table.names[places[0]])
@@ -160,9 +165,10 @@ def order_rows(table: Table, t: Array, rows: Integers, q: Sequence[int]) -> tupl
     ahead = np.maximum.accumulate(t)
     starts = [k for k in back.tolist() if len(t) - k > LATE and np.mean(t[k : k + LATE] < ahead[k - 1]) > 0.5]
     if starts:
-        usual = float(np.median(np.diff(t)[np.diff(t) > 0]))
+        ahead_by = np.diff(t)[np.diff(t) > 0]
+        usual = float(np.median(ahead_by)) if len(ahead_by) else 0.0
         for k in starts:
-            t[k:] += t[k - 1] - t[k] + max(10 * HOLE, 10 * GAP * usual)
+            t[k:] += t[k - 1] - t[k] + 5 * _sure_gap(usual)
         where = ", ".join(table.place(int(rows[k])).split(", ", 1)[1] for k in starts[:SHOWN])
         notes.append(
             f"the clock starts anew {len(starts)} time{'s' if len(starts) > 1 else ''} ({where}): "
@@ -188,17 +194,61 @@ def order_rows(table: Table, t: Array, rows: Integers, q: Sequence[int]) -> tupl
     return t, rows, notes
 
 
-def common_step(t: Array, source: str = "") -> float:
+def increasing_rows(t: Array, source: str) -> Integers:
+    """Return the rows with a finite time, ordered by time, without those whose time equals the one before.
+
+    Raise InputError if a row would move by more than `LATE` rows, as after a restart of the clock."""
+    finite = np.flatnonzero(np.abs(t) < LATEST / UNITS["t"]["ns"])  # in any unit
+    rows = finite[np.argsort(t[finite], kind="stable")]
+    if not len(rows) or np.abs(rows - finite).max() > LATE:
+        why = "its clock starts anew" if len(rows) else "it has no times"
+        raise InputError(
+            f"{source}: {why}, and its signals have clocks of their own, so that they cannot be matched by time. Split "
+            "the log where the clock starts anew, or record all signals with one clock."
+        )
+    rows = rows[np.append(True, np.diff(t[rows]) > 0)]
+    return rows[np.append(True, np.diff(t[rows]) > SAME * np.median(np.diff(t[rows])))] if len(rows) > 1 else rows
+
+
+def match_by_time(t: Array, x: Array, at: Array) -> tuple[Array, Mask]:
+    """Return x (N, k), known at increasing times t, at other times (M,), and a mask (M,): False in gaps of x, before
+    its first time and after its last.
+
+    Numbers beyond `ABSURD` count as NaN, so that they do not spread into numbers that look right."""
+    made, usual = np.full((len(at), x.shape[1]), np.nan), float(np.median(np.diff(t))) if len(t) > 1 else 0.0
+    after = np.clip(np.searchsorted(t, at), 1, max(len(t) - 1, 1))
+    near = (at >= t[0]) & (at <= t[-1]) & (len(t) > 1)
+    if near.any():
+        near &= (t[after] - t[after - 1] <= LOST * usual) | (at == t[after])
+    rows = np.flatnonzero(near)[np.argsort(at[near], kind="stable")]
+    made[rows] = interpolate(t, np.where(np.abs(x) <= ABSURD, x, np.nan), at[rows])
+    return made, near | ~np.isfinite(at)
+
+
+def common_step(t: Array, source: str = "", describe: Callable[[int, int], str] | None = None) -> float:
     """The step of the clock: whole numbers of it lie between samples; gaps do not count. Where the times jitter so much
-    that no whole numbers are to be seen, the usual length of many steps, by their number."""
+    that no whole numbers are to be seen, the usual length of many steps, by their number. `describe` says where the
+    step from one row to another is."""
     steps = np.diff(t)
     positive = steps[steps > 0]
     middle = float(np.median(positive)) if len(positive) else 0.0
-    if not SANE[0] <= middle <= SANE[1]:
+    if SANE[0] <= middle <= SANE[1] and t[-1] - t[0] > MAX_STEPS * middle:
+        k = int(np.argmax(steps))
+        where = describe(k, k + 1) if describe else f"{steps[k]:.3g} s after t = {t[k]:.10g} s"
         raise InputError(
-            f"{source or 'the log'}: the times have steps of {middle:.3g} s, which no log of a robot has: say their "
+            f"{source or 'the log'}: the times jump by {where}, at steps of {middle:.3g} s. Correct or remove that row."
+        )
+    step = _find_step(t, steps, middle) if SANE[0] <= middle <= SANE[1] else middle
+    if not SANE[0] <= step <= SANE[1]:
+        raise InputError(
+            f"{source or 'the log'}: the times have steps of {step:.3g} s, which no log of a robot has: say their "
             f"unit, {say('units', {'t': ...})}, or {say('rate')} [Hz] and {say('columns', {'t': None})}"
         )
+    return step
+
+
+def _find_step(t: Array, steps: Array, middle: float) -> float:
+    """The step of a clock whose positive steps have this median."""
     counts = np.round(steps / middle)
     tidy = (counts >= 1) & (counts < GAP) & (np.abs(steps / middle - counts) < 0.1)
     coarse = np.mean(steps == 0) > WILD  # a clock that ticks less often than samples come
@@ -226,6 +276,12 @@ def pieces(t: Array, step: float) -> list[slice]:
     return [slice(a, b) for a, b in pairwise([0, *cuts.tolist(), len(t)])]
 
 
+def _sure_gap(step: float) -> float:
+    """A time [s] without samples that is a gap in any log of this step: nothing is filled in, and the clock may have
+    been set anew."""
+    return max(2 * HOLE, 2 * GAP * step)
+
+
 class Even(NamedTuple):
     """Times at even steps, the signals there, which rows of the torques are filled in (None: all are resampled), and
     notes."""
@@ -236,8 +292,11 @@ class Even(NamedTuple):
     notes: list[str]
 
 
-def make_even(table: Table, t: Array, signals: Mapping[str, Array], gaps: str, resample: str, stale: Stale) -> Even:
-    """Times at even steps in each piece between gaps, the signals (N, k) there, and notes.
+def make_even(
+    table: Table, t: Array, rows: Integers, signals: Mapping[str, Array], gaps: str, resample: str, stale: Stale
+) -> Even:
+    """Times at even steps in each piece between gaps, the signals (N, k) there, and notes. `rows` (N,) are the rows of
+    the table that the times belong to.
 
     Each row gets its place in a row of even steps; places that stay empty, and numbers that are `stale`, are filled by
     cubics, unless there are so many in a row that the log has a gap. A clock that jitters by more than a hundredth of
@@ -248,10 +307,16 @@ def make_even(table: Table, t: Array, signals: Mapping[str, Array], gaps: str, r
         count, own = np.arange(kept.sum()), t[kept]
         line = np.asarray(np.polyval(np.polyfit(count, own, 1), count), float)
         if np.abs(own - line).max() < 1.5 * common_step(t):
-            rows = {group: x[kept] for group, x in signals.items()}
+            own_rows = {group: x[kept] for group, x in signals.items()}
             note = f"taken at the steps of their source, {1 / (line[1] - line[0]):.6g} Hz"
-            return Even(line, rows, None, [note])
-    step, notes = common_step(t, table.source), []
+            return Even(line, own_rows, None, [note])
+
+    def describe_step(first: int, last: int) -> str:
+        """Where the step from one row to a later one is: the later row, and both times."""
+        where = table.place(int(rows[last])).removeprefix(f"{table.source}, ")
+        return f"{t[last] - t[first]:.3g} s before {where}, from t = {t[first]:.10g} s to {t[last]:.10g} s"
+
+    step, notes = common_step(t, table.source, describe_step), []
     place, phase = _places(t, step)
     at = t / step - phase
     jitter = np.abs(at - place)
@@ -280,11 +345,20 @@ def make_even(table: Table, t: Array, signals: Mapping[str, Array], gaps: str, r
             notes.append(f"{what}: resampled at {1 / step:.6g} Hz by cubics")
     else:
         at = place.astype(float)
-    grid, holes = _grid(place, fresh, max(GAP, min(SLOW * _period(signals["q"]), HOLE / step)))
+    holes = _find_holes(place, fresh, max(GAP, min(SLOW * _period(signals["q"]), HOLE / step)))
+    size = int(place[-1] - place[0]) + 1 - sum(b - a - 1 for a, b in holes)
+    if size > len(t) + max(len(t), MAX_FILLED):
+        longest = int(np.argmax(np.diff(t)))
+        raise InputError(
+            f"{table.source}: {size - len(t)} samples are missing between its {len(t)} rows at steps of {step:.3g} s; "
+            f"the longest step is {describe_step(longest, longest + 1)}. Give the sampling rate, {say('rate')} [Hz], "
+            f"and {say('columns', {'t': None})} if the samples are even."
+        )
+    grid = _grid(place, holes)
     if holes:
-        where = [(float(t[np.searchsorted(place, a, "right") - 1]), (b - a) * step) for a, b in holes]
-        shown = ", ".join(f"{length:.3g} s at t = {start:.6g} s" for start, length in where[:SHOWN])
-        what = f"{len(holes)} gap{'s' if len(holes) > 1 else ''} in the times: {shown}{', …' * (len(holes) > SHOWN)}"
+        ends = [(np.searchsorted(place, a, "right") - 1, np.searchsorted(place, b)) for a, b in holes[:SHOWN]]
+        shown = "; ".join(describe_step(int(a), int(b)) for a, b in ends)
+        what = f"{len(holes)} gap{'s' if len(holes) > 1 else ''} in the times: {shown}{'; …' * (len(holes) > SHOWN)}"
         if gaps == "refuse":
             raise InputError(f"{table.source}: {what}; {say('gaps', 'cut')} reads the pieces between them")
         notes.append(f"{what}; the {len(holes) + 1} pieces are kept apart")
@@ -336,11 +410,25 @@ def _resample(at: Array, x: Array, fresh: Mask, grid: Array, slower: bool) -> Ar
 
 
 def _places(t: Array, step: float) -> tuple[Integers, Array]:
-    """The place of each row in a row of even steps, increasing, and the phase of the clock there [steps], which drifts
-    slowly: circular means over blocks."""
-    x, count = t / step, np.arange(len(t))
-    size = min(BLOCK, len(t))
-    blocks = x[: len(t) // size * size].reshape(-1, size)
+    """The place of each row in a row of even steps, increasing, and the phase of the clock there [steps], of each
+    stretch between sure gaps by itself: a clock that was set anew has another phase."""
+    cuts = np.flatnonzero(np.diff(t) > _sure_gap(step)) + 1
+    place, phase = np.zeros(len(t), np.int64), np.zeros(len(t))
+    for a, b in pairwise([0, *cuts.tolist(), len(t)]):
+        first = round(float(t[a]) / step)
+        own, drift = _places_of_stretch((t[a:b] - t[a]) / step)
+        place[a:b], phase[a:b] = own + first, drift + (t[a] / step - first)
+    return place, phase
+
+
+def _places_of_stretch(x: Array) -> tuple[Integers, Array]:
+    """Place and phase of each row of a stretch from its times [steps]; the phase drifts slowly: circular means over
+    blocks."""
+    count = np.arange(len(x))
+    if len(x) < 2:
+        return count, x
+    size = min(BLOCK, len(x))
+    blocks = x[: len(x) // size * size].reshape(-1, size)
     mean = np.angle(np.exp(2j * np.pi * blocks).sum(axis=1)) / (2 * np.pi)
     off = blocks - mean[:, None]
     mean += np.median(off - np.round(off), axis=1)  # a few odd times are none of the clock's
@@ -353,10 +441,10 @@ def _places(t: Array, step: float) -> tuple[Integers, Array]:
 
     if together > WILD:  # only what is lost for good, and much of it, can be seen
         least = minimum_filter1d(x - count, AROUND, mode="nearest", origin=-(AROUND // 2))  # of the rows after
-        jump = np.zeros(len(t))
+        jump = np.zeros(len(x))
         jump[AROUND:] = least[AROUND:] - least[:-AROUND]
         peak = (jump > GAP) & (jump == maximum_filter1d(jump, 2 * AROUND)) & (np.diff(x, prepend=x[0]) > GAP)
-        return count + np.cumsum(np.where(peak, np.round(jump), 0)).astype(np.int64), np.full(len(t), x[0])
+        return count + np.cumsum(np.where(peak, np.round(jump), 0)).astype(np.int64), np.full(len(x), x[0])
     # Single times that are too late or too early.
     return count + np.maximum.accumulate(median_filter(place - count, 5, mode="mirror")), phase
 
@@ -370,25 +458,27 @@ def _period(q: Array) -> float:
     return float(2 * np.pi * np.min(x[moving] / d[moving])) if moving.any() else 0.0
 
 
-def _grid(place: Integers, fresh: Mapping[str, Mask], longest: float) -> tuple[Integers, list[tuple[int, int]]]:
-    """The places that have, or get, a sample, and the gaps between them: where a group has no fresh numbers for
-    longer than that, in its usual spacing."""
+def _find_holes(place: Integers, fresh: Mapping[str, Mask], longest: float) -> list[tuple[int, int]]:
+    """The gaps between places that have, or get, a sample, each by the last place before it and the first after it:
+    where a group has no fresh numbers for longer than that, in its usual spacing."""
     cut = set()
     for mask in fresh.values():
         at = place[mask.any(axis=1)]
         long = np.flatnonzero(np.diff(at) > longest * np.median(np.diff(at)))
         cut |= set(zip(at[long].tolist(), at[long + 1].tolist(), strict=True))
-    grid = np.arange(place[0], place[-1] + 1)
-    inside = np.zeros(len(grid) + 1, np.int64)
     merged: list[tuple[int, int]] = []
     for a, b in sorted(cut):
-        inside[a + 1 - place[0]] += 1
-        inside[b - place[0]] -= 1
         if merged and a < merged[-1][1]:
             merged[-1] = (merged[-1][0], max(b, merged[-1][1]))
         else:
             merged.append((a, b))
-    return grid[np.cumsum(inside[:-1]) == 0], merged
+    return merged
+
+
+def _grid(place: Integers, holes: Sequence[tuple[int, int]]) -> Integers:
+    """All places from the first to the last but those in holes."""
+    firsts, lasts = [int(place[0]), *(b for _, b in holes)], [*(a for a, _ in holes), int(place[-1])]
+    return np.concatenate([np.arange(a, b + 1) for a, b in zip(firsts, lasts, strict=True)])
 
 
 def _roughness(x: Array, t: Array | None, quantile: float = 0.75) -> float:
@@ -425,9 +515,14 @@ def interpolate(t: Array, x: Array, at: Array) -> Array:
     for k in np.flatnonzero(np.diff(t) > 2.5 * usual).tolist():
         a, b = np.searchsorted(at, (t[k], t[k + 1]), "right")
         if b > a:
-            many = max(2, round((t[k + 1] - t[k]) / usual))
-            near = slice(max(k + 1 - many, 0), k + 1 + many)
+            hole = t[k + 1] - t[k]
+            many = max(2, round(hole / usual))
+            first, last = np.searchsorted(t, (t[k] - 2 * hole, t[k + 1] + 2 * hole))  # beyond another hole are others
+            near = slice(max(k + 1 - many, int(first)), min(k + 1 + many, int(last)))
             u, half = t[near] - 0.5 * (t[k] + t[k + 1]), 0.5 * (t[near][-1] - t[near][0])
-            fitted = np.polynomial.polynomial.polyfit(u / half, x[near], 3)
+            for degree in (3, 2, 1):  # what so many places determine
+                fitted, (_, rank, *_) = np.polynomial.polynomial.polyfit(u / half, x[near], degree, full=True)
+                if rank > degree:
+                    break
             made[a:b] = np.polynomial.polynomial.polyval((at[a:b] - 0.5 * (t[k] + t[k + 1])) / half, fitted).T
     return made
