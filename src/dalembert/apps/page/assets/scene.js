@@ -318,8 +318,8 @@ function make(kind, words, where, attributes = {}) {
   where.appendChild(element);
   return element;
 }
-const meters = (p) => "tip at (" + p.map((x) => (Math.abs(x) < 5e-5 ? 0 : x).toFixed(4).replace("-", "−")).join(", ") + ") m";
-const written = (c, x) => (c.unit === "m" ? x.toFixed(3) + " m" : (x * 180 / Math.PI).toFixed(1) + "°").replace(/^-(?=0\.0+\D)/, "").replace("-", "−");
+const meters = (p) => "tip at (" + p.map((x) => (Math.abs(x) < 5e-5 ? 0 : x).toFixed(4)).join(", ") + ") m";
+const written = (c, x) => (c.unit === "m" ? x.toFixed(3) + " m" : (x * 180 / Math.PI).toFixed(1) + "°").replace(/^-(?=0\.0+\D)/, "");
 
 // A robot with sliders among the controls. `moved` is told where the sliders put it; the answer has show(q).
 function viewRobot(box, canvas, controls, scene, moved = () => {}) {
