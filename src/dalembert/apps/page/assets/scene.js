@@ -199,6 +199,10 @@ function openScene(canvas, scene, { grab = () => null, drawn = () => {}, asked =
     T = forward(state.q);
     if (grid) one(grid, identity, lineColor(), 0.7);
     for (const part of parts) one(part, poseOf(part.body), part.color, 1);
+    for (const { body, radius, color } of scene.rails) { // from the frame of a sliding joint at q = 0 to the body
+      const ends = [times(poseOf(scene.bodies[body].parent), scene.bodies[body].placement), T[body]].map((P) => [P[3], P[7], P[11]]);
+      one(shapes.bar, barBetween(...ends, radius), rgb(color), 1);
+    }
     const shown = state.frames ? scene.frames : scene.frames.filter((f) => f.name === scene.tip);
     for (const frame of shown) {
       const pose = times(poseOf(frame.body), frame.pose);
