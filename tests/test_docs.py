@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import doctest
 import importlib
 import io
 import re
@@ -198,6 +199,12 @@ def test_another_output_is_noticed():
     for wrong in ("0", "0 2", "the first two numbers"):
         with pytest.raises(AssertionError, match="README.md:2 prints"):
             execute(block.format(wrong), page, {})
+
+
+def test_the_example_of_the_package_prints_what_it_says():
+    import dalembert
+
+    assert doctest.testmod(dalembert) == (0, 3)
 
 
 def test_pages_with_examples_are_found():

@@ -1,9 +1,14 @@
-"""Dalembert: from a description of a robot to everything that follows from it.
+"""Robot kinematics, dynamics and control.
+
+Load a robot from a URDF, MJCF or TOML file, or by the name of a bundled robot, and call its methods:
 
 >>> import dalembert as dl
 >>> arm = dl.load("panda")
->>> arm.n
-7
+>>> arm.gravity_torque(arm.home).round(1)  # [N m]
+array([  0. , -22.9,   0. ,  16.2,   0.7,  -0.7,  -0. ])
+
+Main functions: `load`, `simulate`, `verify`, `identify`, `write_report`. Main classes: `Robot`, `World`,
+`LagrangianSystem`, `Constrained`, `OptimalControl`. Main modules: `control`, `trajectories`, `identification`.
 """
 
 from importlib import import_module

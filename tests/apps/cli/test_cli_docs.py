@@ -10,9 +10,10 @@ import click
 import pytest
 from invoking import leaves, run
 
-from dalembert.apps.cli import COMMANDS, main
+from dalembert.apps.cli import COMMANDS, SECTIONS, main
 
-PAGE = Path(__file__).parent.parent.parent.parent / "docs" / "command_line.md"
+ROOT = Path(__file__).parent.parent.parent.parent
+PAGE = ROOT / "docs" / "command_line.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 # Up to a comment, a redirection or the end of a substitution; what is quoted may hold anything.
 SHOWN = re.compile(rf"""dalembert (?:{"|".join(COMMANDS)})(?![^\s)])(?:"[^"\n]*"|[^\n#)>|`"])*""")
@@ -46,6 +47,23 @@ def test_the_page_has_every_command(tmp_path, monkeypatch):
     (tmp_path / "students.csv").touch()
     blocks = "\n".join(re.findall(r"^```(?:sh|console)\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL))
     assert {parsed(line) for line in SHOWN.findall(blocks)} == {" ".join(name) for name in leaves()}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md"])
+def test_commands_of_the_first_pages_can_be_parsed(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = "\n".join(re.findall(r"^```sh\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL))
+    examples = SHOWN.findall(blocks)
+    assert len(examples) > 5
+    for line in examples:
+        parsed(line)
+
+
+def test_the_readme_has_the_groups_of_the_help():
+    rows = re.findall(r"^\| ([\w ,]+) \| (`.*`) \|$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    shown = {title: re.findall(r"`(\w+)`", commands) for title, commands in rows}
+    assert {title: list(commands) for title, commands in SECTIONS.items()} == shown
+    assert [title for title in re.findall(r"^## (.*)$", TEXT, re.MULTILINE) if title in SECTIONS] == list(SECTIONS)
 
 
 def test_the_page_runs(tmp_path, monkeypatch):

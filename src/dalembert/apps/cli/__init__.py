@@ -30,48 +30,48 @@ from dalembert.apps.cli import terminal
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# Every command with its module and what it is for; kept here, so that help imports none of them.
+# Every command with its module and a summary. They are kept here, so that `--help` imports no command.
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
-    "Robots": {
-        "robots": ("robots", "The bundled robots."),
-        "info": ("robots", "A robot's card: joints, bodies, frames, warnings."),
-        "check": ("check", "A doctor for models: what is wrong, why, and what to do."),
-        "convert": ("robots", "Between URDF, TOML, DH tables and screw axes."),
+    "Robot models": {
+        "robots": ("robots", "List the bundled robots."),
+        "info": ("robots", "Show the joints, bodies and frames of a robot."),
+        "check": ("check", "Find errors in a robot file, explain them and repair it."),
+        "convert": ("robots", "Convert between URDF, TOML, DH tables and screw axes."),
     },
     "Kinematics and dynamics": {
-        "fk": ("kinematics", "Poses of frames at joint positions."),
-        "ik": ("kinematics", "Joint positions that reach a pose: the nearest, or all."),
-        "dynamics": ("kinematics", "M, C, g, torques and energies at a state."),
-        "equations": ("equations", "Closed-form equations, exact; check a formula of yours."),
-        "derive": ("derivation", "The equations derived step by step, as they are taught."),
-        "properties": ("trust", "Ṁ − 2C, passivity, linearity and more: shown and measured."),
-        "bounds": ("trust", "Certified bounds on M, c and g."),
-        "verify": ("trust", "Agreement certificate: every way to the same numbers, compared."),
+        "fk": ("kinematics", "Forward kinematics: the pose of a frame."),
+        "ik": ("kinematics", "Inverse kinematics: joint positions for a pose."),
+        "dynamics": ("kinematics", "Mass matrix, Coriolis matrix, gravity torques and energies."),
+        "equations": ("equations", "Print the equations of motion, or check your own formula."),
+        "derive": ("derivation", "Derive the equations of motion step by step."),
+        "properties": ("trust", "Check passivity, skew symmetry and other properties."),
+        "bounds": ("trust", "Compute certified bounds on M, c and g."),
+        "verify": ("trust", "Compare all algorithms, and other libraries, on one robot."),
     },
-    "Motion and control": {
-        "simulate": ("motion", "A run, free or under a controller, with its energy books."),
-        "compare": ("control", "Several controllers on one task, in a table."),
-        "plan": ("motion", "A motion through joint positions, or around obstacles to a goal."),
-        "phase": ("motion", "The phase portrait of a joint, free or under a controller."),
-        "tune": ("control", "Gains by bandwidth and damping; Ziegler–Nichols for a plant."),
+    "Simulation, control and planning": {
+        "simulate": ("motion", "Simulate a robot, with or without a controller."),
+        "compare": ("control", "Compare controllers on one task."),
+        "plan": ("motion", "Plan a motion through waypoints or around obstacles."),
+        "phase": ("motion", "Draw the phase portrait of a joint."),
+        "tune": ("control", "Compute controller gains from bandwidth and damping."),
     },
-    "Courses": {"exercise": ("exercise", "Exercises with fresh numbers: list, make, solve, grade.")},
-    "Real arms": {
-        "excite": ("excitation", "The motion from which parameters are identified best."),
-        "identify": ("identification", "Parameters of a real arm from its log."),
-        "observe": ("observation", "Contacts in a log, with a rate of false alarms that holds."),
+    "Teaching": {"exercise": ("exercise", "Create, solve and grade exercises.")},
+    "Identification": {
+        "excite": ("excitation", "Find the best motion for identifying parameters."),
+        "identify": ("identification", "Identify the parameters of a real robot from a log."),
+        "observe": ("observation", "Detect contacts in a log."),
     },
-    "To take along": {
-        "export": ("export", "A kernel as C, NumPy, JAX or CasADi."),
-        "firmware": ("firmware", "A control law as code for a chip, or as C."),
-        "report": ("export", "Everything about a robot as one page of HTML."),
-        "page": ("export", "A robot to play with: one file that simulates it in any browser."),
-        "studio": ("export", "A robot on a page in the browser: pose, load, simulate, play back."),
+    "Reports and code": {
+        "report": ("export", "Write a report on a robot as one HTML page."),
+        "page": ("export", "Write an interactive simulation as one HTML page."),
+        "studio": ("export", "Open an interactive 3-D view in the browser."),
+        "export": ("export", "Write an algorithm as C, NumPy, JAX, CasADi or WebAssembly."),
+        "firmware": ("firmware", "Write a controller as code for a microcontroller."),
     },
-    "This installation": {
-        "bench": ("installation", "How fast the kernels are on this machine: a quick look."),
-        "cache": ("installation", "The compiled kernels on disk: see and clear."),
-        "completion": ("installation", "The script that lets a shell complete commands and robots."),
+    "Installation": {
+        "bench": ("installation", "Measure the speed of this machine."),
+        "cache": ("installation", "Show or clear the cache of compiled code."),
+        "completion": ("installation", "Print the completion script for a shell."),
     },
 }
 UNCOLLECTED = 100_000  # objects made before garbage is looked for: imports make few cycles, and a tenth of the start-up
@@ -161,27 +161,40 @@ def _allowed(_context: click.Context, _option: click.Parameter, words: tuple[str
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dalembert")
-@click.option("--strict", is_flag=True, help="Refuse a file for shapes and colors too.")
+@click.option("--strict", is_flag=True, help="Reject a file with errors in shapes or colors, too.")
 @click.option(
     "--allow",
     multiple=True,
     callback=_allowed,
     metavar="WHAT",
-    help="Leave out tendons, actuators or equalities of MJCF.",
+    help="MJCF elements to ignore: tendons, actuators, armature, equalities or springs.",
 )
-@click.option("--package-dir", multiple=True, type=click.Path(exists=True, file_okay=False), help="Where packages lie.")
-@click.option("--base", type=click.Choice(("fixed", "floating", "planar")), help="Put the robot on a base that moves.")
-@click.option("--robot", multiple=True, metavar="BODY", help="Take one robot out of a scene, by its first body.")
-@click.option("--free", type=click.Choice(("keep", "drop")), help="Whether loose objects of a scene stay.")
+@click.option(
+    "--package-dir",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False),
+    help="Folder that contains ROS packages of the robot file.",
+)
+@click.option(
+    "--base", type=click.Choice(("fixed", "floating", "planar")), help="How the base is attached to the world."
+)
+@click.option("--robot", multiple=True, metavar="BODY", help="First body of the robot to take from a scene.")
+@click.option("--free", type=click.Choice(("keep", "drop")), help="Keep or drop the loose objects of a scene.")
 @click.pass_context
 def main(context: click.Context, /, **_options: Any) -> None:
-    """From a description of a robot to everything that follows from it.
+    """Compute the kinematics, dynamics and control of robots.
 
-    ROBOT is a bundled name (see 'dalembert robots') or a file: .urdf, .xacro, .toml, .xml (MJCF).
-    Every command has --json for programs, and an example in its own --help.
+    ROBOT is the name of a bundled robot (see 'dalembert robots') or a file:
+    .urdf, .xacro, .xml (MJCF) or .toml.
 
     \b
-    Example: dalembert info panda
+    Examples:
+      dalembert info panda              Show the joints of the Franka Panda.
+      dalembert fk panda --q 0,30deg,0,-90deg,0,2,0
+      dalembert report robot.urdf -o report.html
+
+    'dalembert COMMAND --help' explains a command and has an example.
+    '--json' prints results for programs.
     """
     if context.invoked_subcommand in NO_FILE:
         from dalembert.apps.cli.output import READING, refuse_idle

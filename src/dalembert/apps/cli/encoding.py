@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import unicodedata
-from typing import IO, Any
+from typing import TextIO
 
 ERRORS = "dalembert-ascii"  # the name of the error handler
 PLAIN_ASCII = "dalembert_ascii"  # ASCII by a name that click does not replace by UTF-8
@@ -23,7 +23,7 @@ _SPELLED = {
 _VOWELS = frozenset("aiouAEIOU")  # ë and ÿ are derivatives in formulas; ä, ï, ö, ü and ô are letters of names
 
 
-def is_unicode(stream: IO[Any]) -> bool:
+def is_unicode(stream: TextIO) -> bool:
     """Return True if the stream can encode every character."""
     return (getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-").startswith("utf-")
 
@@ -34,7 +34,7 @@ def prepare(stream: io.TextIOWrapper) -> None:
     stream.reconfigure(encoding=PLAIN_ASCII if ascii_only else None, errors=ERRORS)
 
 
-def encodable(text: str, stream: IO[Any]) -> str:
+def encodable(text: str, stream: TextIO) -> str:
     """Return the text with the characters that the stream cannot encode spelled in ASCII."""
     if text.isascii() or is_unicode(stream):
         return text

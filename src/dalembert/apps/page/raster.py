@@ -57,7 +57,8 @@ def _pixels(scene: Scene, w: int, h: int, width: float, height: float) -> NDArra
         seen = (solid.vertices @ T[:3, :3].T + T[:3, 3] - center) @ view.T
         x, y = w / 2 + zoom * seen[:, 0], h / 2 - zoom * seen[:, 1]
         corners = np.stack([x, y, seen[:, 2]], axis=-1)[solid.faces]
-        normals = np.cross(*(seen[solid.faces[:, k]] - seen[solid.faces[:, 0]] for k in (1, 2)))
+        first, second = (seen[solid.faces[:, k]] - seen[solid.faces[:, 0]] for k in (1, 2))
+        normals = np.cross(first, second)
         size = np.linalg.norm(normals, axis=-1)
         light = np.abs(normals @ LIGHT) / np.where(size > 0, size, 1.0)  # meshes are not always turned outwards
         color = np.array([int(part.color[i : i + 2], 16) for i in (1, 3, 5)])
