@@ -51,6 +51,7 @@ class BatchRequest:
     positions: int
     velocities: int
     measures: dict[str, Measure]
+    check: Callable[[Array], None] | None = None  # of initial states, as `Flow.check`
 
     @property
     def dt(self) -> float:
@@ -222,7 +223,7 @@ def rollouts(
 def read_request(
     system: object,
     controller: object,
-    start: tuple[Value | None, Value | None, Value | None],
+    start: tuple[Value | None, Value | None, Value | None] | None,
     duration: float,
     dt: float,
     method: str,
@@ -239,8 +240,8 @@ def read_request(
     number: int | None,
     seed: int | None,
 ) -> BatchRequest:
-    """What `rollouts` is asked for, checked, its loop traced; `start` is (q0, qd0, x0)."""
-    q0, qd0, x0 = start
+    """What `rollouts` is asked for, checked, its loop traced; `start` is (q0, qd0, x0), None if it is given later."""
+    begins = start or ()
     law, eyes = read_law(controller), read_noun("sensors", sensors, Sensors)
     given, added = _read_names("parameters", parameters), _read_names("disturbances", disturbances)
     words: dict[str, object] = {} if friction is None else {"friction": friction}
@@ -260,12 +261,14 @@ def read_request(
         raise InputError("every= says which rows are kept, and keep='final' keeps the ends alone: give keep='all'")
     many = count("every", 1 if every is None else every, 1)
     inputs = _by_input(loop, given, added) | noise
-    own_seed = _read_seed(seed, eyes, (q0, qd0, x0, *inputs.values()))
+    own_seed = _read_seed(seed, eyes, (*begins, *inputs.values()))
     rows = [name for name in loop.inputs if _is_row(inputs.get(name))]
     moving = loop.followed if motion is not None and not any(name in inputs for name in loop.followed) else ()
     wiring = wire(flow, METHODS[method].nodes, rows, moving, sampling.period is not None and not asked)
     arrays: dict[str, Array] = {}
-    columns = _initial(loop, _starts(plant, q0, qd0, x0, number, own_seed), arrays)
+    size = len(plant.states)
+    parts = _starts(plant, *start, number, own_seed) if start else [("x0", size, np.zeros(size))]
+    columns = _initial(loop, parts, arrays)
     usual = law.parameters if law is not None else {}
     held = tuple(name for name in wiring.held if not name.endswith(START))
     of_p = [_column(name, 1, inputs.get(name, usual.get(name, 0.0)), arrays) for name in held]
@@ -292,7 +295,7 @@ def read_request(
         sampling.hold,
     )
     sizes = (plant.positions, plant.nv if plant.transport is None else 0)  # momenta are no rates
-    return BatchRequest(plan, total, arrays, flow.states, flow.outputs, *sizes, dict(loop.measures))
+    return BatchRequest(plan, total, arrays, flow.states, flow.outputs, *sizes, dict(loop.measures), plant.check)
 
 
 def carry_out(
