@@ -34,13 +34,15 @@ class Joints:
     """What is known of a flow's joints beyond their names: `rates` names their rates, states or outputs; `units` of
     their positions ("rad", "m"), `limits`, and M(q) as `inertia`, which a joint that bounces off a limit needs. There
     may be fewer joints than positions: of a robot with flexible joints they are the links' alone. `rate_units` are
-    those of velocities times time, where they are not the positions' ("rad" of a quaternion's)."""
+    those of velocities times time, where they are not the positions' ("rad" of a quaternion's). `driven` says along
+    which velocities a drive acts: not along those of a floating base. None: along all of them."""
 
     rates: tuple[str, ...]
     units: tuple[str, ...]
     limits: Limits
     inertia: Callable[[Array], Array] | None = None
     rate_units: tuple[str, ...] | None = None
+    driven: tuple[bool, ...] | None = None
 
     @property
     def moving_units(self) -> tuple[str, ...]:

@@ -61,8 +61,8 @@ class OptimalControl:
     (those of u not at the last), end: e = 0 at the last node, functions like costs. parameters: {name: value}, numbers
     or arrays of any shape, the same at all nodes, or with N + 1 rows where `moving` names them. method: one of METHODS.
     exact: residuals and dynamics with their second derivatives too (DDP): fewer, longer iterations.
-    inputs: those that are chosen, by name, if not all that can be driven; others are parameters of that name, or 0 if
-    they are driven."""
+    inputs: names of the inputs that are chosen (default: all that can be driven, of a robot those of `robot.driven`,
+    which leaves a floating base out). Other inputs are parameters of that name, or 0 if they are driven."""
 
     system: object
     horizon: float
@@ -203,7 +203,8 @@ class OptimalControl:
         check_distinct("inputs that are chosen", tuple(self.inputs or ()))
         if self.inputs is not None:
             return tuple(self.inputs)
-        drives, names = getattr(self.system, "driven", None), self.flow.driven
+        names, joints = self.flow.driven, self.flow.joints
+        drives = joints.driven if joints else None
         if drives is None or len(drives) != len(names) or not any(drives):
             return names
         return tuple(name for name, drive in zip(names, drives, strict=True) if drive)  # none moves a free base
