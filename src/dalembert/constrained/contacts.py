@@ -159,12 +159,11 @@ def loads(system: Constrained, multipliers: ArrayLike) -> dict[str, Load]:
 
 
 def need_contacts(system: Constrained) -> tuple[Contact, ...]:
-    found = tuple(c for c in system.constraints if isinstance(c, Contact))
-    if not found:
+    if not system.contacts:
         raise InputError(
             f"nothing of {system.name!r} stands on the ground: constrain it by dalembert.constrained.contact(frame, …)"
         )
-    return found
+    return system.contacts
 
 
 def _load(c: Contact, wrench: Array) -> Load:

@@ -27,7 +27,7 @@ from dalembert.system import Kernels
 
 if TYPE_CHECKING:
     from dalembert.constrained.closure import Closure
-    from dalembert.constrained.contacts import Balance, Load
+    from dalembert.constrained.contacts import Balance, Contact, Load
     from dalembert.constrained.equations import ConstrainedEquations
     from dalembert.constrained.reduced import Reduced
     from dalembert.symbolic.document import Derivation
@@ -139,6 +139,13 @@ class Constrained:
     def holonomic(self) -> bool:
         """Whether every constraint restricts positions."""
         return all(c.holonomic for c in self.constraints)
+
+    @property
+    def contacts(self) -> tuple[Contact, ...]:
+        """The constraints that are contacts with the ground."""
+        from dalembert.constrained.contacts import Contact
+
+        return tuple(c for c in self.constraints if isinstance(c, Contact))
 
     @cached_property
     def bound(self) -> kernels.ConstrainedModel:

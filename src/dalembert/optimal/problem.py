@@ -513,7 +513,8 @@ class OptimalControl:
     ) -> Optimum:
         """The best motion from x0, near a guess.  x0 (..., n): a batch is solved in lanes, each as if alone.
 
-        u: guess of the inputs, (..., N, m), or one row for all steps; without it what holds the system at x0, or zero.
+        u: guess of the inputs, (..., N, m), or one row for all steps (default: inputs that hold the system at x0, or
+        zero where none do).
         x: guess of the states (..., N + 1, n), which need not fit the inputs; of a system of second order its positions
         count, the rates follow from them. Without it the states that u leads to. tolerance: relative; it ends where a
         step promises no more than tolerance^1.5 of the cost, and states fit inputs to tolerance / 100. accuracy: of

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, count, number
-from dalembert.errors import InputError
+from dalembert.constrained import Constrained
+from dalembert.errors import DalembertError, InputError
 from dalembert.flow import Array, Scalar, Scalars
 from dalembert.law import Law
 from dalembert.optimal.barrier import Barrier
@@ -35,6 +36,7 @@ BETTER = 0.25  # of the violation of the round before: less, and μ stays as it 
 FREE, COARSE = 200, 1e-3  # iterations and tolerance of the motion without limits of states, and those spent from there
 EVEN = 1e-4  # √w of a limit that is no more than linear
 APART = 3.0  # times the way of a step: how far two half steps may lead from it
+HELD = 1e-6  # of the change of velocity without inputs: inputs that leave less hold the system
 OUTSIDE = 1e-9  # relative, by which a start may lie outside its limits
 
 
@@ -210,26 +212,61 @@ def _check_start(problem: OptimalControl, x0: Array, P: Array) -> None:
         flow.check(x0)
 
 
-def balance(problem: OptimalControl, x0: Array) -> Array:
-    """(..., m): inputs that hold the system at x0, where there are as many as rates and they can; else zero; within the
-    limits."""
+def hold(problem: OptimalControl, x0: Array) -> Array:
+    """Return inputs (..., m) within their limits that keep the system at rest in the states x0 (..., n).
+
+    A robot on contacts gets the torques of `Constrained.balance`, any other system the smallest inputs that leave its
+    velocities at zero after a step. States that no inputs hold get zeros."""
     flow, m = problem.flow, problem.m
-    u = np.zeros((*x0.shape[:-1], m))
-    if m == flow.nv and flow.nq:
-        p = np.zeros(problem.layout.p)
-        p[:] = problem.parameters_at()[0]
-        rest = np.array(x0)
-        rest[..., flow.nq : flow.nq + flow.nv] = 0.0
+    if not flow.nv:
+        return np.asarray(np.clip(np.zeros((*x0.shape[:-1], m)), *problem.bounds))
+    v, rest = slice(flow.nq, flow.nq + flow.nv), np.array(x0)
+    rest[..., v] = 0.0
+    p, zero = problem.parameters_at()[0], np.zeros((*x0.shape[:-1], m))
+    with np.errstate(all="ignore"):
+        free = problem.mover(rest, zero, p)[..., v]
+        columns = np.stack([problem.mover(rest, e, p)[..., v] - free for e in np.eye(m)], -1)
+        sane = np.isfinite(columns).all((-2, -1)) & np.isfinite(free).all(-1)
+        inverse = np.linalg.pinv(np.where(sane[..., None, None], columns, 0.0), rcond=1e-9)
+        u = -(inverse @ np.where(sane[..., None], free, 0.0)[..., None])[..., 0]
+        left = np.abs(free + (columns @ u[..., None])[..., 0]).max(-1)
+        u[~(left <= HELD * np.abs(free).max(-1))] = 0.0
+    return np.asarray(np.clip(_on_contacts(problem, rest, u), *problem.bounds))
+
+
+def _on_contacts(problem: OptimalControl, rest: Array, u: Array) -> Array:
+    """Inputs u, replaced by those of `Constrained.balance` where the system stands on contacts that can hold it."""
+    system, inputs = problem.system, problem.flow.inputs
+    if not (isinstance(system, Constrained) and system.contacts):
+        return u
+    try:
+        found = system.balance(rest[..., : problem.flow.nq])
+    except DalembertError:  # off the contacts, or without the solver of quadratic programs
+        return u
+    chosen = [inputs.index(name) for name in problem.chosen if name in system.inputs]
+    others = np.delete(found.tau, chosen, -1)
+    if len(chosen) < problem.m or others.any():
+        return u
+    return np.where(found.feasible[..., None], found.tau[..., chosen], u)
+
+
+def begin_plan(problem: OptimalControl, engine: Engine, X: Array, guess: Array | None) -> None:
+    """Set the states of the engine, (B, N + 1, ·), that begin with X[:, 0]: to a `guess` (B, N, ·) or (N, ·) of the
+    nodes after the first, or to those that the engine's inputs lead to. Where these diverge, the start is repeated."""
+    nq = problem.flow.nq
+    if guess is None:
         with np.errstate(all="ignore"):
-            v = slice(flow.nq, flow.nq + flow.nv)
-            none = problem.mover(rest, u, p)[..., v]
-            columns = np.stack([problem.mover(rest, u + e, p)[..., v] - none for e in np.eye(m)], -1)
-            try:
-                held = np.linalg.solve(columns, -none[..., None])[..., 0]
-            except np.linalg.LinAlgError:
-                held = u
-        u = np.where(np.isfinite(held).all(-1, keepdims=True), held, u)
-    return np.asarray(np.clip(u, *problem.bounds))
+            for k in range(problem.N):
+                X[:, k + 1] = problem.mover(X[:, k], engine.us[:, k], engine.ps[:, k])
+        far = ~np.isfinite(X).all((1, 2)) | (np.abs(X).max((1, 2)) > 1e8)
+        X[far, 1:] = X[far, :1]
+        if problem.lean:
+            X[far, 1:, nq:] = 0.0
+    else:
+        X[:, 1:] = guess
+    engine.xs[:] = problem.begin(X, engine.ps)
+    if guess is not None and problem.lean:  # q⁺ = q + h v⁺ holds at every guess
+        engine.xs[:, 1:, nq:] = np.diff(engine.xs[..., :nq], axis=1) / problem.dt
 
 
 class _Chunk:
@@ -242,28 +279,10 @@ class _Chunk:
         engine.ps[:] = P
         if problem.multipliers:
             engine.ps[..., -1] = 0.0 if problem.counts[0] else PENALTY
-        engine.us[:] = np.clip(balance(problem, x0)[:, None] if u is None else u, *problem.bounds)
+        engine.us[:] = np.clip(hold(problem, x0)[:, None] if u is None else u, *problem.bounds)
         X = np.empty((self.count, problem.N + 1, x0.shape[1]))
         X[:, 0] = x0
-        if x is None:
-            self._roll(X)
-        else:
-            X[:, 1:] = x[:, 1:]
-        engine.xs[:] = problem.begin(X, engine.ps)
-        if x is not None and problem.lean:  # q⁺ = q + h v⁺ holds at every guess
-            r = problem.flow.nq
-            engine.xs[:, 1:, r:] = np.diff(engine.xs[..., :r], axis=1) / problem.dt
-
-    def _roll(self, X: Array) -> None:
-        """The states that the inputs lead to; where they diverge, the start is held, and gaps are left to be closed."""
-        e, flow = self.engine, self.problem.flow
-        with np.errstate(all="ignore"):
-            for k in range(self.problem.N):
-                X[:, k + 1] = self.problem.mover(X[:, k], e.us[:, k], e.ps[:, k])
-        far = ~np.isfinite(X).all((1, 2)) | (np.abs(X).max((1, 2)) > 1e8)
-        X[far, 1:] = X[far, :1]
-        if self.problem.lean:
-            X[far, 1:, flow.nq :] = 0.0
+        begin_plan(problem, engine, X, None if x is None else x[:, 1:])
 
     def solve(
         self, iterations: int, tolerance: float, accuracy: float, tell: Callable[[], None] | None
