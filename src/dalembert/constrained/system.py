@@ -148,6 +148,13 @@ class Constrained:
         return tuple(c for c in self.constraints if isinstance(c, Contact))
 
     @cached_property
+    def independent_rows(self) -> bool:
+        """Whether no row depends on others at ordinary states, so that the multipliers are determined."""
+        q = joints.normalize(self.bound.model, [float(x) + 0.1 for x in self.robot.home])
+        A = np.array(self.bound.still(q).A, float)
+        return bool(np.linalg.matrix_rank(A, RANK * np.abs(A).max()) == self.k)
+
+    @cached_property
     def bound(self) -> kernels.ConstrainedModel:
         model = lean(self.robot.model)
         bound = kernels.ConstrainedModel(model, tuple(c.bind(model) for c in self.constraints), self._sizes)

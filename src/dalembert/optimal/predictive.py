@@ -261,9 +261,9 @@ class PredictiveControl(Controller):
     ) -> dict[str, str]:
         """The controller as C99, NAME.c and NAME.h: its memory is a struct, its solver a loop of fixed length; no
         allocation, nothing but math.h. It begins with the plan that is best from x0 at t0 [s], found here; after that
-        NAME_step(state, t, x, …, u) gives the same bits as this controller, except after a sample without a finite step
-        of a system with fewer inputs than rates, which C then holds with zero inputs. Where it follows a motion, the plan is that
-        of the `reference`, or of rest at x0, and NAME_step is given what is wanted at the nodes."""
+        NAME_step(state, t, x, …, u) gives the same bits as this controller. Where it follows a motion, the plan is that
+        of the `reference`, or of rest at x0, and NAME_step is given what is wanted at the nodes. After a sample in
+        which no step has a finite cost, C holds a system with fewer inputs than rates with zero inputs."""
         from dalembert.optimal.c_export import c_files
 
         if self.problem.counts[0] and not self.soft:

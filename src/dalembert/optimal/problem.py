@@ -626,6 +626,18 @@ class OptimalControl:
         return compile_function(self.advance, [(k,), (m,), (p,)], [(k,)], "step", arguments=("x", "u", "p"))
 
     @cached_property
+    def observed(self) -> Kernel:
+        """(whole state, u, p) → the outputs of the flow."""
+        flow, observe = self.flow, self.flow.observe
+        assert observe is not None
+
+        def seen(x: Scalars, u: Scalars, p: Scalars) -> list[Scalar]:
+            return observe(p[0], x, self.whole(u, p))
+
+        shapes = [(len(flow.states),), (self.m,), (self.layout.p,)]
+        return compile_function(seen, shapes, [(len(flow.outputs),)], "outputs", arguments=("x", "u", "p"))
+
+    @cached_property
     def half(self) -> Kernel:
         """(x, u, p) → whole states after half a step."""
         k, m, p = len(self.flow.states), self.m, self.layout.p

@@ -23,6 +23,7 @@ from dalembert.optimal.solver import (
     STALLED,
     STOPPED,
     TOO_LONG,
+    UNSUSTAINED,
     VIOLATED,
     Engine,
     Progress,
@@ -49,7 +50,8 @@ class Optimum:
     cost: without penalties. gradient: the largest |∂J/∂u| of inputs that are not at a limit, all later inputs being
     chosen well. defect: the largest |f(x_k, u_k) − x_{k+1}|. violation: of limits of states, inequalities and the end.
     converged, reason, iterations; history of a lone problem: rows (cost, gradient, Σ|gap|, α). multipliers (..., N + 1,
-    ·) of the limits. All but t have the leading dimensions of the batch."""
+    ·) of the limits. contact_losses: contacts with the ground that cannot be sustained at the nodes, a tuple for each
+    problem; a motion with any has not converged. All but t have the leading dimensions of the batch."""
 
     problem: OptimalControl
     t: Array
@@ -65,6 +67,7 @@ class Optimum:
     iterations: NDArray[np.int64]
     multipliers: Array
     history: Array = field(default_factory=lambda: np.zeros((0, 4)))
+    contact_losses: Any = ()
 
     @property
     def q(self) -> Array:
@@ -107,10 +110,11 @@ class Optimum:
         if self.u.ndim > 2:
             n = self.converged.size
             return f"<Optimum of {n} problems of {self.problem.flow.name!r}: {int(self.converged.sum())} converged>"
+        lost = "".join(f"; {loss}" for loss in self.contact_losses)
         return (
             f"<Optimum of {self.problem.flow.name!r}: {self.reason} after {int(self.iterations)} iterations, cost "
             f"{float(self.cost):.6g}, gradient {float(self.gradient):.1e}, defect {float(self.defect):.1e}, violation "
-            f"{float(self.violation):.1e}>"
+            f"{float(self.violation):.1e}{lost}>"
         )
 
 
@@ -159,12 +163,40 @@ def solve(
     far = _too_long(problem, xs.reshape(total, N + 1, n), us.reshape(total, N, m), P).reshape(lead)
     far &= np.isin(why.astype(str), (CONVERGED, STALLED))
     good, why = good & ~far, np.where(far, TOO_LONG, why)
+    lost = _find_losses(problem, xs.reshape(total, N + 1, n), us.reshape(total, N, m), P)
+    unsustained = np.array([bool(row) for row in lost], bool).reshape(lead)
+    why = np.where(unsustained & np.isin(why.astype(str), (CONVERGED, STALLED)), UNSUSTAINED, why)
+    good, losses = good & ~unsustained, np.empty(total, object)
+    losses[:] = lost
     reason = why if lead else str(why)
     history = np.array(job.states[0].history) if not lead and job.states[0].history else np.zeros((0, 4))
     t = np.asarray(t0 + problem.dt * np.arange(N + 1), float)
     return Optimum(
-        problem, t, xs, us, cost, gains, gradient, defect, violation, good, reason, steps, multipliers, history
+        problem,
+        t,
+        xs,
+        us,
+        cost,
+        gains,
+        gradient,
+        defect,
+        violation,
+        good,
+        reason,
+        steps,
+        multipliers,
+        history,
+        losses.reshape(lead) if lead else lost[0],
     )
+
+
+def _find_losses(problem: OptimalControl, x: Array, u: Array, P: Array) -> list[tuple[Any, ...]]:
+    """Of each motion, x (B, N + 1, ·), the contacts with the ground that cannot be sustained at its nodes."""
+    contacts = problem.flow.contacts
+    if contacts is None:
+        return [()] * len(x)
+    y = problem.observed(x[:, :-1], u, P[:, :-1])
+    return [contacts.find_losses(P[k, :-1, 0], x[k, :-1], y[k]) for k in range(len(x))]
 
 
 def _too_long(problem: OptimalControl, x: Array, u: Array, P: Array) -> NDArray[np.bool_]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 PATIENCE = 1.0  # [s] before a bar appears
 RESTITUTION = 0.5  # of the speed against a limit comes back
 FINISHED, EVENT, DIVERGED, INTERRUPTED = "finished", "event", "diverged", "interrupted"
+CONTACT_LOST = "contact lost"
 
 
 @dataclass(frozen=True)
