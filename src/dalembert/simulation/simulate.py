@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 SAID = 3  # limits passed, and contacts, that the message names
 MOST_BREAKS = 10**8  # instants at which an adaptive method begins anew
 COPIES = 3  # of the rows, while a run is put together
-LEAK = 0.01  # a relative gap in the energy books beyond this is said
+LEAK = 0.01  # a relative gap in the energy balance beyond this is reported
 
 
 def simulate(
@@ -137,10 +137,12 @@ def simulate(
         bar.close()
     run = _judge_contacts(plant, _assemble(loop, motion, record, way.method, clock.dt))
     run = _with_contacts(run, shapes, wanted.world)
-    if run.ok and not way.adaptive and loop.supply is not None and not plant.settle and bounds.position != "bounce":
+    if run.ok and not way.adaptive and loop.supply is not None and bounds.position != "bounce":
         gap = run.audit().relative
         if gap > LEAK:
-            said = f"; its energy books are open by {gap:.0%}: steps of {clock.dt:g} s are too long for this motion"
+            said = (
+                f"; the energy balance is off by {gap:.0%}: the time step of {clock.dt:g} s is too long for this motion"
+            )
             return replace(run, message=run.message + said)
     return run
 
