@@ -75,7 +75,9 @@ def _numbered(prefix: str, names: Iterable[str]) -> str:
     seen: dict[str, int] = {}
     for k, name in enumerate(names):
         word = f"{prefix}_{identifier(name)}".upper()
-        seen[f"{word}_{k}" if word in seen else word] = k
+        while word in seen:
+            word = f"{word}_{k}"
+        seen[word] = k
     return "enum {\n" + "".join(f"    {word} = {k},\n" for word, k in seen.items()) + "};\n" if seen else ""
 
 
