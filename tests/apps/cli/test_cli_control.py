@@ -11,7 +11,7 @@ from invoking import data, run, words
 
 import dalembert as dl
 from dalembert import control
-from dalembert.apps.cli.control import CONTROLLERS
+from dalembert.apps.cli.control import CONTROLLERS, TUNED
 
 QUICK = ("--duration", "0.2", "--dt", "0.002")
 
@@ -141,6 +141,42 @@ def test_tune_a_robot():
 def test_every_controller_can_be_tuned(name):
     got = data("tune", "planar-2r", "--controller", name)
     assert all(k > 0 for values in got["gains"].values() for k in values) and got["conditions"]
+
+
+@pytest.mark.parametrize("omega, zeta", [(8.0, 1.0), (3.0, 0.5)])
+@pytest.mark.parametrize("name", TUNED)
+def test_poles_and_overshoot_are_those_of_the_loop(name, omega, zeta):
+    """A link that starts level, where gravity's slope is zero: the poles are those of the loop about it. A step without
+    gravity overshoots by as much as is printed."""
+    arm = dl.load("planar-1r").with_gravity((0.0, 0.0, 0.0))
+    for robot in (arm, dl.load("planar-1r")):
+        law = CONTROLLERS[name].make(robot, omega, zeta)
+        loop = dl.simulation.close_loop(robot.flow(), law.law(), [0.0])
+        gains = [law.law().parameters[name] for name in loop.inputs]
+        near = control.linearize(loop, np.zeros(len(loop.states)), gains)
+        (own,) = law.joint_loops()
+        assert np.allclose(own.den / own.den[0], np.poly(near.A), rtol=1e-9)
+    law = CONTROLLERS[name].make(arm, omega, zeta)
+    printed = control.step_figures(law.joint_loops()[0]).overshoot
+    run = dl.simulate(arm, law, q0=[0.0], reference=[0.1], duration=12 / omega, dt=0.005 / omega)
+    assert max(run.q.max() / 0.1 - 1, 0.0) == pytest.approx(printed, abs=2e-4)
+
+
+def test_tune_prints_the_poles_of_the_law():
+    """With J = 1/3: s³ + 16 s² + 64 s + 153.6, not (s + 8)²."""
+    out = run("tune", "planar-1r", "--controller", "pid", "--omega", "8").output
+    assert "poles -11.63 and -2.18" in out and "± 2.9" in out and "overshoot 33.2%" in out and "damped" not in out
+    got = data("tune", "planar-1r", "--controller", "pid", "--omega", "8")
+    assert np.allclose(
+        np.sort_complex(np.roots([1, 16, 64, 153.6])), np.sort_complex([complex(*p) for p in got["poles"][0]])
+    )
+    assert got["overshoot"] == [pytest.approx(0.332, abs=5e-4)]
+    shaky = run("tune", "planar-1r", "--controller", "pid", "--zeta", "0.1").output  # k_i > k_d k_p / J
+    assert "unstable" in shaky and "overshoot 0" not in shaky
+    stiff = data("tune", "planar-2r", "--controller", "feedforward-pd", "--omega", "0.5")  # made stiffer than gravity
+    J = control.PD.for_bandwidth(dl.load("planar-2r"), 1.0).kp.values
+    for poles, kp, inertia in zip(stiff["poles"], stiff["gains"]["kp"], J, strict=True):
+        assert np.allclose(np.hypot(*np.array(poles).T), (kp / inertia) ** 0.5) and (kp / inertia) ** 0.5 > 1
 
 
 def test_tune_a_plant():

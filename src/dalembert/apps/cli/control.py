@@ -5,7 +5,7 @@ Commands know those controllers by name that a bandwidth ω and a damping ζ wil
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from dalembert.robot import Robot
 
 CONTROLLERS = registry.offered("joints")
+ALONE = {  # what the poles of a joint count
+    "accelerations": "(poles and overshoot of a step of the set point: the model is exact)",
+    "torques": "(poles and overshoot of a step of the set point: each joint alone, without gravity)",
+}
 TUNED = tuple(name for name, entry in registry.offered("joints", compiled=True).items() if entry.settings)
 USUAL = "pd-gravity,feedforward-pd,computed-torque"
 SCENARIOS = ("exact", "wrong-start", "payload", "masses", "friction", "noise")
@@ -174,6 +178,7 @@ def tune(
         law = CONTROLLERS[controller].make(arm, omega, zeta)
         conditions = law.conditions()
         stiffness = _stiffness(law, controller, arm)
+    loops = _loops(law)
     limit = arm.limits.effort / stiffness
     gains = [g for g in law.gains.each if g.symbol != "limit"]
 
@@ -181,7 +186,13 @@ def tune(
         columns = ("joint", *(f"{g.symbol} {_unit(g, controller)}".strip() for g in gains), "error at full torque")
         rows = zip(arm.joint_names, *(g.values for g in gains), limit.tolist(), strict=True)
         output.print_table(f"{arm.name}: {controller} for ω = {omega:g} rad/s, ζ = {zeta:g}", columns, rows)
-        click.echo(f"{law.equation}\n{_describe_poles(omega, zeta)}")
+        click.echo(law.equation)
+        same: dict[str, list[str]] = {}
+        for joint, loop in zip(arm.joint_names, loops, strict=True):
+            same.setdefault(str(loop), []).append(joint)
+        for text, joints in same.items():
+            click.echo(f"{'each joint' if len(same) == 1 else ', '.join(joints)}: {text}")
+        click.echo(ALONE["accelerations" if CONTROLLERS[controller].accelerations else "torques"])
         click.echo(f"claim: {conditions.claim}\nsource: {conditions.source}")
         for c in conditions.items:
             click.echo(f" {VERDICTS[c.verdict]} {c}")
@@ -195,6 +206,8 @@ def tune(
         "joints": arm.joint_names,
         "gains": {g.symbol: g.values for g in gains},
         "error_at_full_torque": limit,
+        "poles": [[[p.real, p.imag] for p in loop.poles] for loop in loops],
+        "overshoot": [loop.overshoot for loop in loops],
         "claim": conditions.claim,
         "source": conditions.source,
         "conditions": [{key: getattr(c, key) for key in keys} | {"numbers": dict(c.numbers)} for c in conditions.items],
@@ -219,13 +232,45 @@ def _stiffness(law: Controller, controller: str, arm: Robot) -> NDArray[np.float
     return kp * find_magnitudes(arm).seen_inertia.max(axis=0) if accelerations else kp
 
 
-def _describe_poles(omega: float, zeta: float) -> str:
-    """What a joint does that has these poles."""
-    from dalembert.control import MassSpringDamper
+class _Loop(NamedTuple):
+    """The closed loop of one joint: its poles [1/s], how it moves in a word, and the overshoot of a step of the set
+    point (part of the step), None if it is not stable."""
 
-    loop = MassSpringDamper(1.0, 2 * zeta * omega, omega**2)
-    poles = " and ".join(f"{p:.4g}" if p.imag else f"{p.real:.4g}" for p in loop.poles)
-    return f"poles {poles} 1/s, {loop.regime}, overshoot {loop.overshoot:.1%}"
+    poles: list[complex]
+    regime: str
+    overshoot: float | None
+
+    def __str__(self) -> str:
+        shown = []
+        for p in self.poles:
+            if p.imag == 0:
+                shown.append(f"{p.real:.4g}")
+            elif p.imag > 0:
+                shown.append(f"{p.real:.4g} ± {p.imag:.4g}i")
+        listed = ", ".join(shown[:-1]) + " and " * (len(shown) > 1) + shown[-1]
+        parts = (
+            f"poles {listed} 1/s",
+            self.regime,
+            *(() if self.overshoot is None else (f"overshoot {self.overshoot:.1%}",)),
+        )
+        return ", ".join(filter(None, parts))
+
+
+def _loops(law: Controller) -> list[_Loop]:
+    """The loop of each joint."""
+    from dalembert.control import MassSpringDamper, step_figures
+
+    found = []
+    for loop in law.joint_loops():
+        if len(loop.den) == 3:
+            J, kd, kp = loop.den.tolist()
+            second = MassSpringDamper(J, kd, kp)
+            found.append(_Loop(list(second.poles), second.regime, second.overshoot))
+        else:
+            poles = sorted(loop.poles.astype(complex).tolist(), key=lambda p: (p.real, p.imag))
+            stable = bool(loop.stable)
+            found.append(_Loop(poles, "" if stable else "unstable", step_figures(loop).overshoot if stable else None))
+    return found
 
 
 def _answer_plant(num: str | None, den: str | None, delay: float) -> None:
