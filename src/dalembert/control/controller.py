@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import ClassVar
 
 import numpy as np
@@ -77,6 +77,21 @@ class Controller(ABC):
     def for_bandwidth(cls, robot: Robot, omega: float, zeta: float = 1.0) -> Controller:
         """Made for a bandwidth ω [rad/s] and a damping ζ, where those will do."""
         raise InputError(f"{cls.__name__} takes more than a bandwidth and a damping: give its gains")
+
+    def with_friction(self) -> Controller:
+        """Return the same controller with compensation of the friction and springs of its robot's model.
+
+        Raises InputError if the controller has no such term, or the model no friction."""
+        robot = self.robot
+        if not any(body.friction or body.stiffness for body in robot.model.bodies):
+            raise InputError(
+                f"the model of {robot.name!r} has no friction to compensate: 'dalembert identify' finds it in a log"
+            )
+        if "friction" not in {field.name for field in fields(self)}:  # type: ignore[arg-type]
+            raise InputError(
+                f"{type(self).__name__} has no term for friction: computed-torque, feedforward and feedforward-pd have"
+            )
+        return replace(self, friction=True)  # type: ignore[type-var]
 
     @abstractmethod
     def make(self) -> Law:

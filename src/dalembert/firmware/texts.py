@@ -215,6 +215,8 @@ def _readme(f: Firmware) -> str:
             "proved for every state in them (`kernel.float32_error`).\n"
         )
         parts += [f"{in_markdown(sentence)}.\n" for sentence in f.float32_bound.why]
+    if f.left_out:
+        parts.append("## Left out\n\n" + "".join(f"- {in_markdown(sentence)}\n" for sentence in f.left_out))
     parts.append(_how(f))
     return "\n".join(parts)
 

@@ -39,6 +39,8 @@ def _setting(setting: registry.Setting) -> Any:
 
 
 OMEGA, ZETA = _setting(registry.OMEGA), _setting(registry.ZETA)
+FRICTION = option("Friction and springs of the model, unknown to the controllers.")
+COMPENSATE = option("Compensation of the model's friction by the controllers (implies --friction).")
 
 
 @command
@@ -59,6 +61,8 @@ def compare(
     ),
     payload: float = option("Mass at the tip [kg].", type=Number(0), default=1.0),
     mass_error: float = option("Of every inertia.", type=Number(-0.9, 10), default=0.1),
+    friction: bool = FRICTION,
+    compensate_friction: bool = COMPENSATE,
     dt: float = option("First step [s]; it is halved until half of it gives the same.", type=POSITIVE, default=1e-3),
     seed: int = option("Of the noise.", type=click.IntRange(0), default=0),
     plot: str | None = picture("Draw the errors over time"),
@@ -88,22 +92,34 @@ def compare(
     start = output.positions("q0", q0, arm) or arm.home.tolist()
     goal = output.positions("to", to, arm, within=True) or _goal(arm, start)
     with waiting("making the controllers"):
-        each = {name: CONTROLLERS[name].make(arm, omega, zeta) for name in names}
+        each = {
+            name: entry.make(arm, omega, zeta, friction=compensate_friction and (entry.compensates or len(names) == 1))
+            for name, entry in ((name, CONTROLLERS[name]) for name in names)
+        }
     with waiting(f"running {len(names)} controllers in {len(wanted)} scenarios"):
         found = compare_controllers(
             each,
             arm,
             minimum_jerk(start, goal, move) if goal != start else start,
             round(move + rest, 3),
-            scenarios=_scenarios(wanted, payload, mass_error),
+            scenarios=_scenarios(wanted, payload, mass_error, friction or compensate_friction),
             dt=dt,
             seed=seed if "noise" in wanted else None,
         )
     if plot is not None:
         found.plot(plot)
+    compensating = [name for name in names if compensate_friction and CONTROLLERS[name].compensates]
     task = {"start": start, "goal": goal, "move": move, "rest": rest, "omega": omega, "zeta": zeta}
+    task |= {"friction": friction or compensate_friction, "compensating": compensating}
     data = {"robot": arm.name, **task, "rows": found.rows(), "criteria": found.criteria, "plot": plot}
-    output.answer(data, lambda: _show_comparison(found, plot))
+
+    def show() -> None:
+        _show_comparison(found)
+        if friction or compensate_friction:
+            click.echo(f"friction of the model in every scenario; compensated by: {', '.join(compensating) or 'none'}")
+        output.print_files(plot)
+
+    output.answer(data, show)
     output.exit_unless(not (found.verdict == "unresolved").all())
 
 
@@ -116,18 +132,21 @@ def _goal(arm: Robot, start: list[float]) -> list[float]:
     return goal
 
 
-def _scenarios(names: list[str], payload: float, mass_error: float) -> dict[str, Scenario]:
+def _scenarios(names: list[str], payload: float, mass_error: float, friction: bool) -> dict[str, Scenario]:
+    from dataclasses import replace
+
     from dalembert.control import Scenario
     from dalembert.control.scenarios import DEFAULTS
 
     changed = {"payload": Scenario(payload=payload), "masses": Scenario(mass_error=mass_error)}
     words = {"payload": f"payload {payload:g} kg", "masses": f"masses {100 * mass_error:+g} %"}
-    return {
+    found = {
         words.get(name, name): changed[name] if name in changed else DEFAULTS[name.replace("-", " ")] for name in names
     }
+    return {name: replace(s, friction=1.0) for name, s in found.items()} if friction else found
 
 
-def _show_comparison(found: Comparison, plot: str | None) -> None:
+def _show_comparison(found: Comparison) -> None:
     figures = ("RMS error", "max error", "RMS torque", "peak torque", "energy [J]", "step [s]")
     rows: list[tuple[object, ...]] = []
     for row in found.rows():
@@ -136,7 +155,6 @@ def _show_comparison(found: Comparison, plot: str | None) -> None:
     title = f"{found.robot}: errors [rad, m] and torques [N m, N]"
     output.print_table(title, ("scenario", "controller", *figures, ""), rows)
     click.echo(f"{found.argument()}\n{found.criteria}")
-    output.print_files(plot)
 
 
 def _round(x: object) -> object:
