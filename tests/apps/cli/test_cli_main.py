@@ -278,6 +278,38 @@ def test_ctrl_c():
     assert (ran.returncode, ran.stdout, ran.stderr) == (128 + signal.SIGINT, "", "interrupted\n")
 
 
+INTERRUPT_IMPORT = """
+import os, signal, sys, threading
+module, handler = sys.argv[1:]
+class Finder:
+    def find_spec(name, path, target=None):
+        if name == module:
+            os.kill(os.getpid(), signal.SIGINT)
+            threading.Event().wait(0.5)
+sys.meta_path.insert(0, Finder)
+signal.signal(signal.SIGINT, getattr(signal, handler))
+import dalembert.__main__
+sys.argv = ["dalembert", "fk", "planar-1r", "--q", "1", "--json"]
+dalembert.__main__.run()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals differ elsewhere")
+@pytest.mark.parametrize("module", ["click", "dalembert.apps.cli.kinematics", "numpy", "dalembert.compile.llvm"])
+def test_ctrl_c_while_modules_are_imported(module):
+    """At the start, before the command, and in its body: the process ends at once, without a traceback."""
+
+    def started(handler: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-c", INTERRUPT_IMPORT, module, handler]
+        return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+
+    ran = started("default_int_handler")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (-signal.SIGINT, "", "")
+    if module == "click":
+        ran = started("SIG_IGN")  # as whoever started it wants
+        assert ran.returncode == 0 and ran.stdout
+
+
 NEGATIVE = """<robot name="arm"><link name="base"/>
 <joint name="j" type="revolute"><parent link="base"/><child link="b"/><axis xyz="0 0 1"/>
 <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
