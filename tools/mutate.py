@@ -340,7 +340,7 @@ class Runner:
         self.runs += 1
         os.utime(path, (self.runs, self.runs))  # bytecode is cached by whole seconds and size
         files, tests = self.covering(mutant)
-        cpu = 10 + 3 * sum(self.cost[name] for name in files)
+        cpu = 10 + 1.5 * sum(self.cost[name] for name in files)
         outcome, said = self.run(files, max(self.limit, 5 * cpu), cpu, tests)
         path.write_bytes(source)
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
