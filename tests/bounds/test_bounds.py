@@ -481,6 +481,44 @@ def test_rotors_say_nothing_of_inertias_that_no_body_has() -> None:
         assert least_rotor(odd.model) == pytest.approx(least, rel=1e-9)
 
 
+@pytest.mark.parametrize("mass", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("quantity", QUANTITIES, ids=lambda q: q.name)
+def test_what_is_proved_at_once_holds(quantity, mass: float) -> None:
+    """The first bound of each climb, from the largest values of the entries alone, also for light arms."""
+    from functools import partial
+
+    from dalembert.bounds.functions import Box, Joints, entries
+    from dalembert.bounds.taylor import family
+    from dalembert.model.lean import lean
+
+    arm = seed_004(2.0 * mass, 1.5 * mass)
+    model = lean(arm.model)
+    box = Box.of(model)
+    made = family(partial(entries, quantity.function, model), Joints.of(model), box)
+    assert made is not None
+    states = np.random.default_rng(0).uniform(-1, 1, (2000, 4)) * [np.pi, np.pi, 1, 1]
+    met = quantity.sign * quantity.met(arm, states if quantity.speeds else states[:, :2])
+    assert quantity.sign * quantity.at_once(made) >= met.max()
+
+
+@pytest.mark.parametrize("kind", ["s", "c"])
+def test_ranges_of_sines_in_formulas(kind: str) -> None:
+    from dalembert.bounds.symbolic import _Bounder
+
+    for first in range(-5, 5):
+        for last in range(first, first + 5):
+            bounder = _Bounder(dl.load("planar-2r-points").equations(), [(0, 0), (first, last)])
+            bounder.groups = ((1,),)
+            low, high = bounder._range((((kind, (1,)),),))
+            values = [{"s": math.sin, "c": math.cos}[kind](t * RIGHT) for t in range(first, last + 1)]
+            assert (float(low), float(high)) == pytest.approx((min(values), max(values)), abs=1e-12)
+
+
+def test_the_columns_of_the_table_are_aligned() -> None:
+    lines = str(dl.load("planar-2r").bounds(["mu2", "mass_norm"], seconds=1e-9)).splitlines()[1:4]
+    assert len({line.index(word) for line, word in zip(lines, ("proved", "≤", "≤"), strict=True)}) == 1
+
+
 def test_why_an_endless_slide_is_not_certified_is_said() -> None:
     arm = lead_screw("")
     b = arm.bounds(["mu1", "mu2"], limits=(-math.inf, math.inf), seconds=1e6)

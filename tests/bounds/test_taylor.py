@@ -13,7 +13,7 @@ import pytest
 
 from dalembert import scalar
 from dalembert.bounds.functions import CIRCLE, Box, Joints
-from dalembert.bounds.taylor import DEGREE, UNIT, Family, Rounded, errors, family, sizes
+from dalembert.bounds.taylor import DEGREE, GRID, UNIT, Family, Rounded, errors, family, sizes
 from dalembert.compile import compile_function
 
 TINY = 1e-11  # less than half a unit in the last place of 1e6: 1e6 + TINY == 1e6
@@ -206,3 +206,17 @@ def test_the_rounding_scalar_covers_each_operation(x: float, y: float) -> None:
         met = [x + y, x - y, x * y, np.sin(x), np.cos(y), x * 0.1, -x, (x + y) * (x - y)]
         for k, (t, f) in enumerate(zip(true, met, strict=True)):
             assert abs(mpmath.mpf(float(f)) - t) <= bound[k], k
+
+
+def test_products_that_underflow_have_an_error() -> None:
+    """1e-200² is 1e-400, for which doubles have zero."""
+    product = Rounded(1e-200) * Rounded(1e-200)
+    assert product.size + product.error >= mpmath.mpf("1e-400") and product.error >= mpmath.mpf("1e-400")
+
+
+def test_a_grid_that_is_too_large_is_not_made() -> None:
+    """Five points for each of nine joints, for each of eleven functions, are more than GRID; for ten, fewer."""
+    turning = joints(*[False] * 9)
+    whole = box(*[TURN] * 9, sliding=(False,) * 9)
+    many = compiled(lambda m, x: [sum((m.sin(y) for y in x), 0.1 * k) for k in range(11)], 9)
+    assert 10 * 5**9 <= GRID < 11 * 5**9 and sizes(many, whole, turning) is None
