@@ -4,6 +4,7 @@ Every function is written twice: over the scalars of the library, and over 50 di
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -57,6 +58,11 @@ CASES: dict[str, tuple[tuple[bool, ...], list[tuple[float, float]], Callable]] =
         TURN_AND_SLIDE,
         [TURN, (-TINY, TINY)],
         lambda m, x: [(1e6 * m.cos(x[0]) + x[1]) - 1e6 * m.cos(x[0])],
+    ),
+    "absorbed lever beside a turn": (
+        TURN_AND_SLIDE,
+        [TURN, (-TINY, TINY)],
+        lambda m, x: [(1e6 * m.cos(x[0]) + x[1]) - 1e6 * m.cos(x[0]) + 1e-12 * m.sin(x[0])],
     ),
     "two turns": (
         (False, False),
@@ -153,6 +159,41 @@ def test_the_absorbed_terms_are_lost_in_doubles() -> None:
         if not sliding[0]:
             q = np.array([0.0, q[1]])
         assert compiled(function, 2)(q)[0] == 0 < TINY / 2 < exact(function, q)[0]
+
+
+def test_waves_between_the_points_of_the_fine_grid() -> None:
+    """cos 2(x − π/16) is largest half way between two of sixteen points per turn, where the grid sees 0.924 of it."""
+    off = math.pi / 16
+
+    def function(m, x):
+        return [m.cos(2.0 * (y - off)) for y in x] + [m.cos(2.0 * (x[0] - off)) * m.cos(2.0 * (x[1] - off))]
+
+    waves = compile_function(lambda x: double_angles(function, x), [(2,)], [(3,)], "tried")
+    found = sizes(waves, box(TURN, TURN, sliding=(False, False)), joints(False, False))
+    assert found is not None
+    assert (found.value >= 1).all() and (found.slope[[0, 1, 0, 1], [0, 1, 2, 2]] >= 2).all()
+    assert (found.bend[[0, 1, 0, 1, 0], [0, 1, 0, 1, 1], [0, 1, 2, 2, 2]] >= 4).all()
+    assert found.value.max() < 1 + 1e-6 and found.bend.max() < 4 + 1e-6
+
+
+def double_angles(function: Callable, x):
+    """The function with cos 2(x − φ) as squares: of second degree in sine and cosine of each argument."""
+
+    class Squares:
+        @staticmethod
+        def cos(twice):
+            return 2.0 * scalar.cos(twice * 0.5) * scalar.cos(twice * 0.5) - 1.0
+
+    return function(Squares, x)
+
+
+def test_remainders_of_products_are_exact() -> None:
+    """x₀² and x₀ x₁ over a box: r₀² and r₀ r₁, but for rounding."""
+    sliding, _, function = CASES["square"]
+    made = family(lambda x: function(scalar, x), joints(*sliding), box((-1.0, 3.0), (1.0, 2.0), sliding=sliding))
+    assert made is not None
+    remainder = expansion(made)(np.array([0.5, 1.25]), np.array([0.3, 0.2]))[2]
+    assert remainder == pytest.approx([0.09, 0.06, 0.0], rel=1e-6, abs=1e-12)
 
 
 def test_sizes_of_powers_are_exact() -> None:
