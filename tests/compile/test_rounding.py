@@ -145,6 +145,23 @@ def test_no_bound_and_why(function, side, words):
     assert words in str(found)
 
 
+def test_the_first_reason_alone_is_told():
+    (sentence,) = bound(lambda x: 3.0 * (1.0 / x) + x, (-1, 1)).why
+    assert "divides" in sentence
+
+
+def test_steps_that_two_others_use_alike():
+    """a + b − 2.5 a b with a = 0.1 and b = 0.3 off by what float32 makes of two constants."""
+
+    def function(x, y):
+        a, b = 1000.1 * x - 1000.0, 1000.3 * y - 1000.0
+        product = a * b
+        return (a + b) - 2.5 * product
+
+    errors = [abs(float(np.float32(c)) - c) for c in (1000.1, 1000.3)]
+    assert bound(function, (1, 1), (1, 1)).bound == pytest.approx(0.25 * errors[0] + 0.75 * errors[1], rel=0.02)
+
+
 def test_cutting_finds_a_bound_where_one_box_has_none():
     def function(x):
         return 1.0 / (x * x - 1.5 * x + 1.0)
