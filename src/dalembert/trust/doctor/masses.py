@@ -300,7 +300,7 @@ def idle_gravity(document: Document) -> Iterator[Found]:
                 if abs(np.dot(twist.v, g)) > ORTHOGONAL or np.abs(np.cross(twist.w, g)).max() > ORTHOGONAL:
                     return
     message = f"gravity ({show(document.description.gravity)} m/s²) is orthogonal to every motion of the robot"
-    fix = "leave it if the robot moves horizontally; else set it in the plane of motion, such as 0 -9.81 0"
+    fix = "leave it if the robot moves horizontally; else set gravity in the plane of motion, such as (0, -9.81, 0)"
     yield Found(document.root, "robot", message, fix)
 
 
