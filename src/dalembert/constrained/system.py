@@ -463,7 +463,7 @@ class Constrained:
         expressed_in: str = "world",
     ) -> Array:
         """F with Jᵀ F = Aᵀ λ: what the constraints amount to as a wrench (f, n) that a frame applies.  (..., 6), or
-        (..., m) for m `rows`, chosen as in `motion.tasks.task`; axes and point as `expressed_in` says.
+        (..., m) for m `rows`, chosen as in `kinematics.tasks.task`; axes and point as `expressed_in` says.
 
         Constraints on the frame's twist, A_x V = 0, amount to A_xᵀ λ; where the joints feel several wrenches alike, F
         is the one nearest to it, and for constraints that are not on this frame (couplings, Pfaffian rows, other

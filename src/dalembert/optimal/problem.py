@@ -3,9 +3,13 @@
     least  Σ ℓ(x_k, u_k) dt + ℓ_N(x_N),   x_{k+1} = f(x_k, u_k),   x_0 given,   u_low ≤ u ≤ u_high,
            x_low ≤ x ≤ x_high,   g(x_k, u_k) ≤ 0,   e(x_N) = 0
 
-f is one step of the system's flow. Limits of inputs are held exactly, by the step of the solver; all others enter the
-cost by an augmented Lagrangian, ½ (max(0, λ + μ g)² − λ²) / μ, with a multiplier λ for each at each node (Nocedal &
-Wright 2006, ch. 17).
+f is one step of the system's flow. The method depends on the limits:
+
+- Limits of inputs alone are met exactly by the step of the solver.
+- Limits of states and inequalities, and limits of inputs beside them, are met by an interior point method (`barrier`).
+- The final condition e = 0 alone enters the cost by an augmented Lagrangian, ((λ + μ e)² − λ²) / (2 μ), with a
+  multiplier λ for each row (Nocedal & Wright 2006, ch. 17).
+- Predictive control with `soft=True` replaces limits by penalties, (max(0, λ + μ g)² − λ²) / (2 μ).
 """
 
 from __future__ import annotations

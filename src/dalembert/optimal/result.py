@@ -1,5 +1,4 @@
-"""What solves a problem: a guess made whole, limits of states by an augmented Lagrangian around the solver, and the
-result with its certificate."""
+"""Solve a problem: complete the guess, choose the method for its limits, and return the result with its certificate."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import array, count
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
-from dalembert.errors import InputError, unknown
+from dalembert.errors import DivergenceWarning, InputError, unknown
 from dalembert.flow import Array, Contacts, Flow, Scalar, Scalars
 from dalembert.law import Law, read_law
 from dalembert.reference import Reference, SetPoint, read_reference
@@ -29,6 +30,7 @@ from dalembert.simulation.measures import CONTACT_EXCESS, Measure, Measures, fin
 from dalembert.simulation.options import Sampling, Sensors, read_noun
 from dalembert.simulation.plan import Column, Plan, Same
 from dalembert.simulation.plant import read_system, start_state, warn_of_reference, words_for_names
+from dalembert.simulation.record import tell_remedy
 from dalembert.simulation.results import SHARE, Moments, Tree, free_memory, new_file, size_in_words
 from dalembert.simulation.steps import METHODS
 from dalembert.simulation.workers import Scheduler, Threads, compute_pieces, count_workers
@@ -39,10 +41,11 @@ if TYPE_CHECKING:
 Value: TypeAlias = ArrayLike | Distribution | Noise  # what a quantity of all rollouts may be given as
 WORKING = 64 * 2**20  # bytes that one chunk may take while it is computed
 WORK = 2_000_000_000  # operations of a chunk: a second or so, the time that is lost with a worker
+NONE = "none diverged"
 KEEP = ("final", "all", "statistics")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BatchRequest:
     """A plan, the arrays it is cut from, and the names of what it is about."""
 
@@ -83,6 +86,27 @@ class BatchRequest:
         x, y = np.split(rows[0], [len(self.states)], -1)
         return self.contacts.find_losses(np.asarray(self.dt * np.arange(len(x)), float), x, y)
 
+    def remedy(self, index: int) -> str:
+        """Why rollout `index` diverged: a pole that its steps are too long for, if there is one."""
+        states = len(self.states) - len(self.measures)
+        vector = self.positions == self.velocities or not self.positions  # positions are no rotations
+        fastest = self.plan.fastest_pole(index, self.cut(index, 1), states) if vector else 0.0
+        return tell_remedy(self.dt, fastest) or f"it is unstable, or the step of {self.dt:g} s is too long"
+
+    def divergence(self, diverged_at: NDArray[np.int64]) -> str:
+        """How many rollouts diverged, when the first did, and why; empty if none did."""
+        found = np.flatnonzero(diverged_at >= 0)
+        if not len(found):
+            return ""
+        first = int(found[np.argmin(diverged_at[found])])
+        when = f"rollout {first} first at t = {float(diverged_at[first]) * self.dt:.6g} s"
+        return f"{len(found)} of {self.number} rollouts diverged, {when}; {self.remedy(first)}"
+
+    def warn_of_divergence(self, diverged_at: NDArray[np.int64], stacklevel: int = 3) -> None:
+        """A DivergenceWarning, if rollouts diverged."""
+        if text := self.divergence(diverged_at):
+            warnings.warn(f"{text}. Their results are NaN.", DivergenceWarning, stacklevel=stacklevel)
+
     def largest_state(self, index: int, steps: int) -> str:
         """The state of rollout `index` that is largest after so many steps."""
         cut = self.cut(index, 1)
@@ -95,7 +119,7 @@ class BatchRequest:
         return self.states[int(np.argmax(np.where(np.isfinite(last), last, -1.0)))]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Batch:
     """What was kept of B rollouts.
 
@@ -118,6 +142,16 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.last)
+
+    def __repr__(self) -> str:
+        kept = f"{len(self.t)} rows of {len(self.names)} names" if self.names else "their ends"
+        measures = f", measures {', '.join(self.measures)}" if self.measures else ""
+        return f"<Batch of {len(self)} rollouts, {kept}{measures}; {self.divergence or NONE}>"
+
+    @cached_property
+    def divergence(self) -> str:
+        """How many rollouts diverged, when the first did, and why; empty if none did."""
+        return self.request.divergence(self.diverged_at)
 
     def __getitem__(self, name: str) -> Array:
         if name in self.measures:
@@ -186,8 +220,8 @@ class Failure:
         return self.request.largest_state(self.index, round(self.time / self.request.dt))
 
     def __str__(self) -> str:
-        step = f"it is unstable, or the step of {self.request.dt:g} s is too long"
-        return f"rollout {self.index} diverged at t = {self.time:.6g} s; {self.state} was largest by then; {step}"
+        when = f"rollout {self.index} diverged at t = {self.time:.6g} s; {self.state} was largest by then"
+        return f"{when}; {self.request.remedy(self.index)}"
 
 
 def rollouts(
@@ -233,7 +267,8 @@ def rollouts(
     keep: "final"; "all" states and outputs before steps 0, every, 2 every, … and the last; names of them; or
     "statistics", of all of them over the rollouts. measures: rows of `measures.MEASURES`, computed in the loop.
     number: how many rollouts, where no array says it. The numbers of a rollout depend on seed, name and index alone:
-    neither `chunk` nor `threads` nor the cluster changes a bit.
+    neither `chunk` nor `threads` nor the cluster changes a bit. Results of rollouts that diverge are NaN, which a
+    `DivergenceWarning` says.
     threads: of this process (one); scheduler: "local" (processes, all), a Dask address or client. file: the kept rows
     go to this .npy, in which they can be larger than memory. progress(done, B) is called after each chunk."""
     wanted = measures if isinstance(measures, Measures) else Measures(measures, error)
@@ -242,7 +277,9 @@ def rollouts(
     given = (parameters, disturbances, payload, friction, sensors, torque_limits)
     start, kept = (q0, qd0, x0), (wanted, every, keep, number, seed)
     asked = read_request(system, controller, start, duration, dt, method, reference, *given, *kept, watched=True)
-    return carry_out(asked, threads, scheduler, chunk, file, progress)
+    batch = carry_out(asked, threads, scheduler, chunk, file, progress)
+    asked.warn_of_divergence(batch.diverged_at)
+    return batch
 
 
 def read_request(
