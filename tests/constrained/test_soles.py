@@ -174,6 +174,11 @@ def test_batches_are_balanced_one_by_one(on_feet):
         both.law()
 
 
+def test_standing_still_is_all_there_is_to_say(on_feet):
+    run = dl.simulate(on_feet, on_feet.balance(Q).law(), q0=Q, duration=0.1, dt=1e-3)
+    assert run.ok and run.message == "finished at t = 0.1 s"
+
+
 def test_a_pushed_biped_comes_back(on_feet):
     """Posture PD for 2 s: the feet stay, the joints return; without projection the feet drift but a little."""
     b = on_feet.balance(Q)

@@ -253,8 +253,8 @@ def find_losses(system: Constrained, t: Array, q: Array, multipliers: Array) -> 
     rows = np.flatnonzero(np.any(list(lost.values()), axis=0))
     if len(rows) and system.rank(q[rows[0]]) < system.k:  # λ is one of many: another may be borne
         fine = [k for k in rows if _bearable(system, q[k], multipliers[k])]
-        for found in lost.values():
-            found[fine] = False
+        for own in lost.values():
+            own[fine] = False
     found = [_loss(c, t, borne[c], rows) for c, rows in lost.items() if rows.any()]
     return tuple(sorted(found, key=lambda loss: loss.t))
 

@@ -84,7 +84,7 @@ class BatchRequest:
         rows = every_row.run(index, 1, self.cut(index, 1)).rows
         assert rows is not None
         x, y = np.split(rows[0], [len(self.states)], -1)
-        return self.contacts.find_losses(self.dt * np.arange(len(x)), x, y)
+        return self.contacts.find_losses(np.asarray(self.dt * np.arange(len(x)), float), x, y)
 
     def remedy(self, index: int) -> str:
         """Why rollout `index` diverged: a pole that its steps are too long for, if there is one."""
@@ -359,8 +359,10 @@ def read_request(
         sampling.hold,
     )
     sizes = (plant.positions, plant.nv if plant.transport is None else 0)  # momenta are no rates
-    names, told = (flow.states, flow.outputs), (dict(loop.measures), plant.check, plant.contacts)
-    return BatchRequest(plan, total, arrays, *names, *sizes, *told)
+    measures = dict(loop.measures)
+    return BatchRequest(
+        plan, total, arrays, flow.states, flow.outputs, *sizes, measures, plant.check, contacts=plant.contacts
+    )
 
 
 def carry_out(
