@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from dalembert.arguments import array, three
+from dalembert.arguments import array, in_joint_order, three
 from dalembert.errors import InputError, unknown
 from dalembert.flow import WRENCH, Array, Flow, Scalar, Scalars
 from dalembert.flows.robot import PAYLOAD
@@ -128,6 +128,7 @@ def read_start(flow: Flow, q0: object, qd0: object, x0: object, own: Sequence[st
             if flow.n or not flow.states:
                 raise InputError(f"give q0, where {flow.name!r} begins: {list_names(flow.states[: flow.n])}")
             raise InputError(f"{flow.name!r} has no positions: give x0, its whole state, {list_names(flow.states)}")
+        q0, qd0 = (in_joint_order(name, x, flow.states[: flow.n]) for name, x in (("q0", q0), ("qd0", qd0)))
         sizes = dict.fromkeys((flow.n, flow.positions or flow.n))
         q = array("q0", q0, *((k,) for k in sizes), meaning=list_names(flow.states[: flow.n]))
         warn_of_positions(flow, "q0", q)

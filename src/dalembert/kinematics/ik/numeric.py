@@ -251,7 +251,7 @@ def _search(
     poses = targets.as_targets(T, points=not made.rotated or (isinstance(rows, str) and rows == "position"))
     if secondary is not None and q0 is None and not isinstance(secondary, str):
         q0 = secondary  # a posture to stay near is where to begin
-    start = made.first if q0 is None else np.clip(targets.as_start(q0, robot.n), made.low, made.high)
+    start = made.first if q0 is None else np.clip(targets.as_start(q0, robot.joint_names, robot.n), made.low, made.high)
     targets.check_batches(poses.shape[:-2], start.shape[:-1])
     with np.errstate(invalid="ignore", over="ignore"):
         seen = made.inspect.ufunc(poses)
