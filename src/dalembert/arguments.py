@@ -54,7 +54,7 @@ def _has_missing(value: object) -> bool:
         return bool(np.asarray(missing).any())
     if kind != "pandas" or pandas is None or not hasattr(value, "isna"):
         return False
-    dtypes = getattr(value, "dtypes", None)
+    dtypes: Any = getattr(value, "dtypes", None)
     of_columns = dtypes if hasattr(dtypes, "__iter__") else [getattr(value, "dtype", None)]
     nullable = any(getattr(dtype, "na_value", None) is pandas.NA for dtype in of_columns)
     return nullable and bool(np.asarray(value.isna()).any())

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from dalembert.arguments import array, in_joint_order, three
+from dalembert.compile.functions import LARGEST_ANGLE
 from dalembert.errors import InputError, unknown
 from dalembert.flow import WRENCH, Array, Flow, Scalar, Scalars
 from dalembert.flows.robot import PAYLOAD
@@ -142,9 +143,15 @@ def read_start(flow: Flow, q0: object, qd0: object, x0: object, own: Sequence[st
 
 
 def warn_of_positions(flow: Flow, name: str, q: Array) -> None:
-    """A UnitWarning, if positions of joints that turn look like degrees."""
+    """A UnitWarning, if positions of joints that turn look like degrees; an InputError, if they have no sines."""
     if flow.joints is not None:
         own = flow.joints.limits
+        for joint, unit, x in zip(flow.states, flow.joints.units, q.tolist(), strict=False):
+            if unit == "rad" and abs(x) > LARGEST_ANGLE:
+                raise InputError(
+                    f"{name} of {joint!r} is {x:g} rad; sines and cosines are computed up to {LARGEST_ANGLE:.3g} rad: "
+                    "leave out full turns"
+                )
         warn_of_degrees(name, q.tolist(), flow.joints.units, own.lower.tolist(), own.upper.tolist())
 
 
