@@ -703,7 +703,7 @@ def test_a_run_that_its_steps_bend_says_so():
     iiwa = dl.load("iiwa7")
     task = {"q0": iiwa.home, "reference": iiwa.home + 0.5, "duration": 0.5, "torque_limits": "robot"}
     law = dl.control.PD.for_bandwidth(iiwa, 10.0)
-    assert "its energy books are open by" in simulate(iiwa, law, **task).message
+    assert "energy balance is off" in simulate(iiwa, law, **task).message
     assert "books" not in simulate(iiwa, law, **task, dt=1e-4).message
 
 

@@ -521,6 +521,8 @@ class RolloutFunction:
         except ValueError:
             shapes = f"x0 {x.shape[:-1]}, controls {u.shape[:-2]}, parameters {p.shape[:-1]}"
             raise InputError(f"the leading dimensions do not broadcast: {shapes}") from None
+        if self.asked.check is not None and not nan:
+            self.asked.check(x)
         cores = ((n,), (steps, m), (l,))
         given = [
             np.broadcast_to(a, (*batch, *core)).reshape(-1 if np.prod(batch, dtype=int) else 0, *core)
@@ -572,13 +574,10 @@ def rollout_function(
     for name in moving:
         if name in held:
             raise InputError(f"{name!r} is named as a control and as a parameter: it is one of them")
-    from dalembert.simulation.draws import uniform
-
     given: dict[str, Value] = {**(fixed or {}), **{name: np.zeros((1, steps)) for name in moving}}
     given |= {name: np.array([value]) for name, value in zip(held, values, strict=True)}
-    start = (None, None, uniform(0.0, 0.0))
     asked = read_request(
-        *(system, controller, start, duration, dt, method, reference, given, None, payload, friction, None),
+        *(system, controller, None, duration, dt, method, reference, given, None, payload, friction, None),
         *(torque_limits, Measures(), every, "all", 1, None),
     )
     _check_traced(asked)

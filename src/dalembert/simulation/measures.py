@@ -104,6 +104,10 @@ MEASURES: dict[str, Measure] = {
 }
 
 
+# Of every batch of a system on contacts: the integral of `flow.Contacts.excess`, which the loop itself adds.
+CONTACT_EXCESS = "contact_excess"
+
+
 @dataclass(frozen=True, eq=False)
 class Measures:
     """What is measured of a run: `names` of MEASURES, or Measures of one's own by name; `error` says which state should

@@ -23,6 +23,7 @@ PATIENCE = 1.0  # [s] before a bar appears
 STABLE = 2.0  # |λ| dt up to which every method here keeps a decaying pole decaying
 RESTITUTION = 0.5  # of the speed against a limit comes back
 FINISHED, EVENT, DIVERGED, INTERRUPTED = "finished", "event", "diverged", "interrupted"
+CONTACT_LOST = "contact lost"
 
 
 @dataclass(frozen=True)

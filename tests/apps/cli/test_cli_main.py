@@ -21,7 +21,7 @@ import dalembert as dl
 from dalembert.apps.cli import COMMANDS, MODULES, main, terminal
 
 FOLDER = Path(dl.__file__).parent / "apps" / "cli"
-SHARED = {"log_options", "__init__", "options", "output", "terminal"}
+SHARED = {"encoding", "table", "log_options", "__init__", "options", "output", "terminal"}
 
 
 def test_help_names_every_command_without_importing_any():
@@ -251,12 +251,6 @@ def test_a_full_disk():
         ran = program("info", "planar-1r", stdout=full)
         _, told = ran.communicate(timeout=60)
     assert ran.returncode == 1 and told == "Error: the output cannot be written: No space left on device\n"
-
-
-def test_a_terminal_without_greek():
-    ran = program("dynamics", "planar-1r", env={"PYTHONIOENCODING": "latin-1"}, encoding="latin-1")
-    out, told = ran.communicate(timeout=60)
-    assert ran.returncode == 0 and "joint1" in out and "?" in out and not told
 
 
 INTERRUPT = """

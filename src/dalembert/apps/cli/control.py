@@ -153,7 +153,13 @@ def _show_comparison(found: Comparison) -> None:
         scenario, *rest = row.values()
         rows.append((scenario if not rows or rest[0] == found.controllers[0] else "", *map(_round, rest)))
     title = f"{found.robot}: errors [rad, m] and torques [N m, N]"
-    output.print_table(title, ("scenario", "controller", *figures, ""), rows)
+    columns = ["scenario", "controller", *figures, ""]
+    k = columns.index("step [s]")
+    if len({row[k] for row in rows}) == 1:  # one column less fits into 80 characters
+        title += f", time step {rows[0][k]} s"
+        columns.pop(k)
+        rows = [(*row[:k], *row[k + 1 :]) for row in rows]
+    output.print_table(title, columns, rows)
     click.echo(f"{found.argument()}\n{found.criteria}")
 
 

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, TextIO
 
 import click
 
+from dalembert.apps.cli.encoding import prepare
 from dalembert.errors import DalembertError
 from dalembert.names import in_terminal
 
@@ -97,14 +98,14 @@ def _silence() -> None:
 
 
 def prepare_streams() -> None:
-    """A terminal that knows no Greek shows question marks instead of failing, and one that obeys escapes sees those of
-    files spelled out; what is closed takes what it is given."""
+    """Spell characters in ASCII that a stream cannot encode, and escape sequences of files in plain characters. Discard
+    the output of a closed stream."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - for as long as the program runs
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            prepare(stream)
     if isinstance(sys.stdout, io.TextIOWrapper) and "write" not in vars(sys.stdout):
         write = sys.stdout.write
         vars(sys.stdout).update(write=lambda text: write(in_terminal(text)), write_styled=write)
