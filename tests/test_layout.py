@@ -158,9 +158,7 @@ def lists_of_modules() -> Iterator[tuple[Path, set[str], set[str], set[str]]]:
     for file in FILES:
         if file.name == "__init__.py":
             text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
-            own = {p.stem for p in file.parent.glob("*.py")} | {
-                p.parent.name for p in file.parent.glob("*/__init__.py")
-            }
+            own = {p.stem for p in file.parent.glob("*.py")} | {p.parent.name for p in file.parent.glob("*/__init__.py")}
             listed = set(re.findall(r"^(\w+) {2,}\S", text, re.MULTILINE))
             if 2 * len(listed & own) > max(len(listed), 2):
                 yield file.parent, own - {"__init__"}, listed, set(re.findall(r"^(\w+) ", text, re.MULTILINE))

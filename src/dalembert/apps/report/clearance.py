@@ -87,9 +87,7 @@ def postures(
         T = scene.poses(q)
         for part in scene.parts:
             mark = TOUCHING_COLOR if part.body in red else color or part.color
-            parts.append(
-                replace(part, body=-1, pose=place_part(scene.robot, T, part) @ part.pose, color=mark, rail=False)
-            )
+            parts.append(replace(part, body=-1, pose=place_part(scene.robot, T, part) @ part.pose, color=mark, rail=False))
     return Scene(scene.robot, tuple(parts))
 
 
