@@ -684,7 +684,8 @@ def test_long_runs_are_done_in_short_pieces():
     def hook(part):
         raise KeyboardInterrupt
 
-    run = simulate(ARM, q0=Q0, duration=1e8, progress=hook)
+    with pytest.warns(RuntimeWarning, match="hours"):
+        run = simulate(ARM, q0=Q0, duration=1e8, progress=hook)
     assert run.status == "interrupted" and 0 < run.t[-1] < 100
     thin = simulate(ARM, q0=Q0, duration=0.5, every=250)
     whole = simulate(ARM, q0=Q0, duration=0.5)
@@ -961,3 +962,28 @@ def test_plot():
     with pytest.raises(UnknownNameError, match="'torq'"):
         run.plot("torq")
     plt.close("all")
+
+
+def test_a_long_run_says_how_long_it_will_take(monkeypatch):
+    """Before it begins, from its operations alone; here it is interrupted at once."""
+
+    def interrupt(part):
+        raise KeyboardInterrupt
+
+    words = {"q0": [0.1], "duration": 1e8, "dt": 1e-3}
+    arm = dl.load("planar-1r")
+    with pytest.warns(RuntimeWarning, match=r"1e\+11 steps .* hours"):
+        run = simulate(arm, **words, solver=dl.simulation.Solver(progress=interrupt))
+    assert run.status == "interrupted" and len(run.t) > 1
+    monkeypatch.setattr("dalembert.simulation.stepping.Stepper._piece", lambda self: interrupt(0.0))
+    assert (
+        simulate(arm, **words, solver=dl.simulation.Solver(progress=False)).status == "interrupted"
+    )  # asked for silence
+
+
+def test_angles_without_sines_are_refused_at_the_start():
+    arm = dl.load("planar-2r")
+    for entry in ({"q0": [0.0, 1e10]}, {"q0": [-1.1e9, 0.0]}):
+        with pytest.raises(dl.InputError, match="1.07e\\+09 rad"):
+            simulate(arm, **entry, duration=0.01)
+    assert np.isnan(arm.gravity_torque([1e10, 0.0])).all() and np.isfinite(arm.gravity_torque([1e9, 0.0])).all()

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.arguments import is_lazy, plain_array
+from dalembert.arguments import is_lazy, labels_of, plain_array
 from dalembert.compile.ufunc import is_single, table_of
 from dalembert.compile.writer import Lines
 from dalembert.errors import InputError
@@ -132,6 +132,8 @@ def plainly(ufunc: np.ufunc, single: Callable[[], np.ufunc], *arguments: object)
         raise InputError("Dask arrays go to the kernel, not to its ufunc")
     if out is not None and not isinstance(out, (np.ndarray, tuple)):
         raise InputError(f"out must be a NumPy array, got {type(out).__name__}")
+    if any(type(a) not in PLAIN and labels_of(a) is not None for a in arguments):
+        raise InputError("a kernel knows no names of columns: give .to_numpy()")  # what has joints puts them in order
     arrays = [a if type(a) in PLAIN else plain_array(a) for a in arguments]
     function = single() if is_single(arrays) else ufunc
     return function(*arrays) if out is None else function(*arrays, out=out)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.arguments import Array, array, switch
+from dalembert.arguments import Array, array, in_joint_order, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.conditions import FAILS, Condition, Conditions, seen_inertia
@@ -226,8 +226,14 @@ class Controller(ABC):
         `reference`: a `Reference`, or (x, ẋ, ẍ) or less of it, or the numbers of a set point. `z`: the law's own state
         (its start, if not given). `measured`: what the law measures beyond (q, q̇). Parameters by their names.
         Batches broadcast."""
+        q, qd = self._in_order(q, qd)
         self.check_state(q)
         return self.evaluator(t, _join(self.law(), q, qd, measured), reference, z, parameters)[0]
+
+    def _in_order(self, q: ArrayLike, qd: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
+        """Tables whose columns are named as the joints, in the order of the joints."""
+        joints = driven_joints(self.robot)
+        return cast("ArrayLike", in_joint_order("q", q, joints)), cast("ArrayLike", in_joint_order("qd", qd, joints))
 
     def check_state(self, q: ArrayLike) -> None:  # noqa: B027 - most laws act everywhere
         """Refuse joint positions in which no torque does what the law asks for."""
@@ -244,6 +250,7 @@ class Controller(ABC):
         **parameters: ArrayLike,
     ) -> Array:
         """ż, how the law's own state changes there.  (..., states)."""
+        q, qd = self._in_order(q, qd)
         return self.evaluator(t, _join(self.law(), q, qd, measured), reference, z, parameters)[1]
 
 

@@ -91,7 +91,7 @@ class Entry:
     @property
     def compensates(self) -> bool:
         """Whether it has a term for the friction of the model."""
-        return "friction" in {field.name for field in fields(self.controller)}
+        return "friction" in {field.name for field in fields(self.controller)}  # type: ignore[arg-type]
 
 
 # From what knows nothing of the robot to what knows all of it.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, count
+from dalembert.arguments import array, count, in_joint_order
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import DivergenceWarning, InputError, unknown
@@ -613,6 +613,10 @@ def _starts(
 ) -> list[tuple[str, int, Value]]:
     """(name, size, value) of the parts of the plant's state."""
     n, size = plant.n, len(plant.states)
+    q0, qd0 = (
+        cast("Value | None", in_joint_order(name, value, plant.states[:n]))
+        for name, value in (("q0", q0), ("qd0", qd0))
+    )
     if x0 is not None:
         if q0 is not None or qd0 is not None:
             raise InputError("give x0, the whole state, or q0 and qd0, not both")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
 SAID = 3  # limits passed, and contacts, that the message names
 MOST_BREAKS = 10**8  # instants at which an adaptive method begins anew
 COPIES = 3  # of the rows, while a run is put together
+LONG_RUN_S = 60.0  # a run that is estimated to take longer says so
+SECONDS_PER_OPERATION, SECONDS_PER_CALL = 1.4e-9, 3e-5  # on a machine of 2023, one run alone
+UNITS_OF_TIME = ((3.15e7, "years"), (86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
 LEAK = 0.01  # a relative gap in the energy balance beyond this is reported
 
 
@@ -131,6 +135,8 @@ def simulate(
             runner.run(X0, record, bar)
         else:
             rollout = compile_loop(flow, way.row, feed.wiring, way.iterations, asked)
+            if way.progress is not False:
+                _warn_of_time(clock, rollout.operations, clock.steps / feed.hold if asked else 0.0)
             judged = METHODS[way.row].iterated
             Stepper(loop, feed, rollout, clock.steps, clock.every, judged, ask, fences).run(X0, record, bar)
     finally:
@@ -307,6 +313,19 @@ def _check_memory(clock: Clock, loop: ClosedLoop) -> None:
         raise InputError(
             f"{rows:.4g} rows need {size_in_words(needed)}, and {size_in_words(free)} of memory are free: every= "
             "larger, or a shorter duration"
+        )
+
+
+def _warn_of_time(clock: Clock, operations: int, calls: float) -> None:
+    """Say how long a run will take, if it takes long: `operations` of a step, and so many calls of Python."""
+    seconds = clock.steps * operations * SECONDS_PER_OPERATION + calls * SECONDS_PER_CALL
+    if seconds > LONG_RUN_S:
+        size, unit = next(((s, u) for s, u in UNITS_OF_TIME if seconds >= s), UNITS_OF_TIME[-1])
+        warnings.warn(
+            f"{clock.steps:.3g} steps of {clock.dt:g} s take about {seconds / size:.2g} {unit}; Ctrl-C ends the run "
+            "and keeps its rows",
+            RuntimeWarning,
+            stacklevel=3,
         )
 
 
