@@ -145,8 +145,9 @@ def _solver(
     middle, half = np.where(moves, middle, np.clip(robot.home, low, high)), np.where(moves, half, 0.0)
     fixed = frozenset(np.flatnonzero(~moves).tolist())
     probe = settings(_squared(TOLERANCE), STEPS, 0, HALFWAY, HOPELESS)
+    name = f"ik_{target.name}"
     search, polish = (
-        compile_search(partial(steps.step, model, target, wanted, bounds, damping, fixed), n, 16, f"ik_{target.name}")
+        compile_search(partial(steps.step, model, target, wanted, bounds, damping, fixed=fixed), n, 16, name)
         for damping in (steps.quick, steps.careful(reach(robot)))
     )
 

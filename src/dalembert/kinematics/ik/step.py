@@ -150,9 +150,9 @@ def step(
     goal: Goal,
     limits: Sequence[tuple[float, float]],
     damping: Damping,
-    fixed: Collection[int],
     q: Coordinates,
     data: Coordinates,
+    fixed: Collection[int] = (),
 ) -> tuple[list[Scalar], list[Scalar]]:
     """(new q, [position error², orientation error², cost]) with the measures of the q given. Limits may be infinite;
     `fixed` joints do not move."""
