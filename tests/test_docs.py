@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import textwrap
+import tokenize
 import unicodedata
 from functools import cache
 from pathlib import Path
@@ -135,16 +136,31 @@ def test_every_example_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "__main__"}
     for line, source, shown in blocks(page):
-        code = compile("\n" * line + source, str(page), "exec")  # a traceback shows the page's line
-        with contextlib.redirect_stdout(io.StringIO()) as said:
-            exec(code, namespace)
+        said = execute("\n" * line + source, page, namespace)  # a traceback shows the page's line
         if shown is not None:
-            assert printed(said.getvalue(), shown), f"{name_of(page)}:{line} prints\n{said.getvalue()}"
+            assert printed(said, shown), f"{name_of(page)}:{line} prints\n{said}"
     for k, match in enumerate(FENCE.finditer(page.read_text(encoding="utf-8"))):
         if match[1].strip() == "js" and NODE:
             (tmp_path / f"block{k}.mjs").write_text(match[2], encoding="utf-8")
             done = subprocess.run([NODE, f"block{k}.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
             assert done.returncode == 0, f"{name_of(page)}: {done.stderr}"
+
+
+def execute(source: str, page: Path, namespace: dict[str, object]) -> str:
+    """Run a block and return what it prints. A comment behind `print(…)` is the output of that statement."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
+    whole = ""
+    for statement in ast.parse(source, str(page)).body:
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            exec(compile(ast.Module([statement], []), str(page), "exec"), namespace)
+        calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
+        ends = {call.end_lineno for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"}
+        for line in sorted(ends & comments.keys()):
+            shown = f"{name_of(page)}:{line} prints\n{said.getvalue()}"
+            assert printed(said.getvalue(), comments[line]), shown
+        whole += said.getvalue()
+    return whole
 
 
 def printed(said: str, shown: str) -> bool:
@@ -156,6 +172,11 @@ def printed(said: str, shown: str) -> bool:
 def test_another_output_is_noticed():
     assert printed("a = 1\n\nb  = 2.34e-16\n", "a = 1\nb = …\n") and not printed("a = 1, b = 2", "a = 1")
     assert not printed("M11 = a", "M12 = a")
+    page, block = ROOT / "README.md", "for k in range(2):\n    print(k)  # {}\nprint(3)"
+    assert execute(block.format("0 …"), page, {}) == "0\n1\n3\n"
+    for wrong in ("0", "0 2", "the first two numbers"):
+        with pytest.raises(AssertionError, match="README.md:2 prints"):
+            execute(block.format(wrong), page, {})
 
 
 def test_every_page_with_examples_compares_a_result():

@@ -83,7 +83,7 @@ def test_what_it_says_of_itself(wheel):
     assert said["Requires-Python"] == ">=3.11" and said["License-Expression"] == "Apache-2.0"
     assert set(PROJECT["optional-dependencies"]) == set(said.get_all("Provides-Extra"))
     (name,) = (n for n in wheel.namelist() if n.endswith("entry_points.txt"))
-    assert "dalembert = dalembert.apps.cli:main" in wheel.read(name).decode()
+    assert "dalembert = dalembert.__main__:run" in wheel.read(name).decode()
 
 
 def test_it_runs_from_the_wheel_alone(wheel, tmp_path):

@@ -42,7 +42,7 @@ from dalembert.simulation.plant import (
     warn_of_reference,
     words_for_names,
 )
-from dalembert.simulation.record import EVENT, Fences, Progress, Record
+from dalembert.simulation.record import CONTACT_LOST, EVENT, Fences, Progress, Record
 from dalembert.simulation.results import SHARE, free_memory, size_in_words
 from dalembert.simulation.run import Run
 from dalembert.simulation.stepping import Ask, Stepper
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 SAID = 3  # limits passed, and contacts, that the message names
 MOST_BREAKS = 10**8  # instants at which an adaptive method begins anew
 COPIES = 3  # of the rows, while a run is put together
-LEAK = 0.01  # a relative gap in the energy books beyond this is said
+LEAK = 0.01  # a relative gap in the energy balance beyond this is reported
 
 
 def simulate(
@@ -135,11 +135,14 @@ def simulate(
             Stepper(loop, feed, rollout, clock.steps, clock.every, judged, ask, fences).run(X0, record, bar)
     finally:
         bar.close()
-    run = _with_contacts(_assemble(loop, motion, record, way.method, clock.dt), shapes, wanted.world)
-    if run.ok and not way.adaptive and loop.supply is not None and not plant.settle and bounds.position != "bounce":
+    run = _judge_contacts(plant, _assemble(loop, motion, record, way.method, clock.dt))
+    run = _with_contacts(run, shapes, wanted.world)
+    if run.ok and not way.adaptive and loop.supply is not None and bounds.position != "bounce":
         gap = run.audit().relative
         if gap > LEAK:
-            said = f"; its energy books are open by {gap:.0%}: steps of {clock.dt:g} s are too long for this motion"
+            said = (
+                f"; the energy balance is off by {gap:.0%}: the time step of {clock.dt:g} s is too long for this motion"
+            )
             return replace(run, message=run.message + said)
     return run
 
@@ -156,6 +159,20 @@ def _shapes(system: object, world: World | WorldArrays | None) -> Collision | No
     found = system.collision()
     found.distances(np.zeros((0, system.nq)), world)
     return found
+
+
+def _judge_contacts(plant: Flow, run: Run) -> Run:
+    """The run with the contacts with the ground that cannot be sustained, if there are any."""
+    if plant.contacts is None:
+        return run
+    lost = plant.contacts.find_losses(
+        run.t, *(np.stack([run[c] for c in names], -1) for names in (plant.states, plant.outputs))
+    )
+    if not lost:
+        return run
+    said = "; ".join(str(loss) for loss in lost[:SAID]) + (f"; and {len(lost) - SAID} more" if lost[SAID:] else "")
+    status = CONTACT_LOST if run.ok else run.status
+    return replace(run, contact_losses=lost, status=status, message=f"{said}; {run.message}")
 
 
 def _with_contacts(run: Run, shapes: Collision | None, world: World | WorldArrays | None) -> Run:
