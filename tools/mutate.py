@@ -3,9 +3,10 @@
     python tools/mutate.py src/dalembert/bounds --tests tests/bounds --count 100 --seed 7
 
 The tests run in a copy of the repository, each mutant in a process of its own. First each test file runs unchanged, in
-a process of its own, and the tool records which lines each test executes. A mutant runs against the test files that
-execute its statement: tests that execute it come first, then tests that killed earlier mutants, then fast tests. If no
-file executes the statement, all files run, because a test may start a process of its own.
+a process of its own, and the tool records which lines each test executes. A mutant runs against the tests that
+execute its statement: tests that killed earlier mutants come first, then fast tests. All tests of a file run if its
+import executes the statement, and all files run if no test executes it, because a test may start a process of its own.
+A test that only uses a result that an earlier test has cached does not count: `--whole` runs whole files.
 
 A mutant is killed if a test fails, if the run uses much more processor time than the unchanged code, or if it crashes.
 The tool prints a table by module, then the diff of each survivor. A survivor is a missing test, or an equivalent
@@ -189,18 +190,18 @@ Executed = dict[str, dict[str, set[int]]]  # test → file → lines; the test "
 
 
 class Order:
-    """A pytest plugin: runs first the tests in `first`, then those with kills, then the fast ones.
+    """A pytest plugin: runs first the tests with kills, then the fast ones.
 
     It keeps the first failure and the time of each test."""
 
-    def __init__(self, kills: Counter[str], seconds: dict[str, float], first: set[str]) -> None:
-        self.kills, self.seconds, self.first, self.failed = kills, seconds, first, ""
+    def __init__(self, kills: Counter[str], seconds: dict[str, float], only: set[str]) -> None:
+        self.kills, self.seconds, self.only, self.failed = kills, seconds, only, ""
 
     def pytest_collection_modifyitems(self, items: list) -> None:
-        def place(item) -> tuple[bool, int, float]:
-            return (item.nodeid not in self.first, -self.kills[item.nodeid], self.seconds.get(item.nodeid, 0.0))
-
-        items.sort(key=place)
+        """Keep the tests in `only`, if there are any; `only` may name whole files."""
+        if self.only:
+            items[:] = [x for x in items if not self.only.isdisjoint((x.nodeid, x.nodeid.partition("::")[0]))]
+        items.sort(key=lambda item: (-self.kills[item.nodeid], self.seconds.get(item.nodeid, 0.0)))
 
     def pytest_runtest_logreport(self, report) -> None:
         self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
@@ -237,7 +238,7 @@ class Lines:
 class Runner:
     """Runs the tests in a copy of the repository, in a fork of this process that has imported what is slow to load."""
 
-    def __init__(self, tests: list[str], limit: float) -> None:
+    def __init__(self, tests: list[str], limit: float, whole: bool) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="mutate-"))
         for name in COPIED:
             source = ROOT / name
@@ -246,7 +247,7 @@ class Runner:
         paths = [self.folder / test for test in tests]
         found = (p for x in paths for p in ([x] if x.is_file() else sorted(x.rglob("test_*.py"))))
         self.files = list(dict.fromkeys(str(p.relative_to(self.folder)) for p in found))
-        self.limit = limit
+        self.limit, self.whole = limit, whole
         self.kills: Counter[str] = Counter()
         self.seconds: dict[str, float] = {}
         self.cost: dict[str, float] = {}  # test file → processor time with tracing [s]
@@ -278,7 +279,7 @@ class Runner:
         return [name for name in self.files if name in files] or self.files, tests
 
     def run(
-        self, files: list[str], limit: float, cpu: float = 0, first: Iterable[str] = (), traced: Iterable[str] = ()
+        self, files: list[str], limit: float, cpu: float = 0, only: Iterable[str] = (), traced: Iterable[str] = ()
     ) -> tuple[str, dict[str, Any]]:
         """(passed, failed, empty, timeout or crashed; what the tests reported)."""
         answer = self.folder / "answer.json"
@@ -286,7 +287,7 @@ class Runner:
         sys.stdout.flush()
         child = os.fork()
         if child == 0:
-            self.test(answer, files, cpu, set(first), traced)
+            self.test(answer, files, cpu, set(only), traced)
         status = ended(child, limit)
         if status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)):
             return "timeout", {}
@@ -296,7 +297,7 @@ class Runner:
         self.seconds |= said["seconds"]
         return {0: "passed", 5: "empty"}.get(said["code"], "failed"), said
 
-    def test(self, answer: Path, files: list[str], cpu: float, first: set[str], traced: Iterable[str]) -> None:
+    def test(self, answer: Path, files: list[str], cpu: float, only: set[str], traced: Iterable[str]) -> None:
         """In the child: run the tests, write the answer, end."""
         os.setsid()
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -307,7 +308,7 @@ class Runner:
         os.chdir(self.folder)
         sys.path[:] = [str(self.folder / "src"), *(p for p in sys.path if not p.startswith(str(ROOT / "src")))]
         os.environ["PYTHONPATH"] = str(self.folder / "src")
-        plugins: list[Any] = [Order(self.kills, self.seconds, first)]
+        plugins: list[Any] = [Order(self.kills, self.seconds, only)]
         if cpu:
             used = time.process_time()
             resource.setrlimit(resource.RLIMIT_CPU, (int(used + cpu) + 1, int(used + cpu) + 6))
@@ -341,7 +342,7 @@ class Runner:
         os.utime(path, (self.runs, self.runs))  # bytecode is cached by whole seconds and size
         files, tests = self.covering(mutant)
         cpu = 10 + 1.5 * sum(self.cost[name] for name in files)
-        outcome, said = self.run(files, max(self.limit, 5 * cpu), cpu, tests)
+        outcome, said = self.run(files, max(self.limit, 5 * cpu), cpu, () if self.whole else tests)
         path.write_bytes(source)
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
         test = said.get("failed", "")
@@ -394,13 +395,14 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=50, help="number of mutants (default: 50)")
     parser.add_argument("--seed", type=int, help="random seed (default: a new one, printed)")
     parser.add_argument("--limit", type=float, default=120.0, help="least time limit of one mutant [s] (default: 120)")
+    parser.add_argument("--whole", action="store_true", help="run whole test files, not single tests")
     parser.add_argument("--results", type=Path, help="file of verdicts, one JSON object per line, kept between runs")
     parser.add_argument("--only", nargs="+", help="keys of mutants to run again")
     options = parser.parse_args()
     options.seed = random.SystemRandom().randrange(10**6) if options.seed is None else options.seed
     options.rng = random.Random(options.seed)
     print(f"seed {options.seed}, tests {' '.join(options.tests)}", flush=True)
-    runner = Runner(options.tests, options.limit)
+    runner = Runner(options.tests, options.limit, options.whole)
     try:
         run(runner, chosen_mutants(options), options.results, bool(options.only))
     finally:
