@@ -31,18 +31,22 @@ def _toml(path: Path, strict: bool, allow: Collection[str]) -> Description:
 
 
 def _xml(path: Path, strict: bool, allow: Collection[str]) -> Description:
-    """MJCF; a URDF that was saved as .xml is read as one."""
+    """Read MJCF. A URDF that was saved as .xml is read as one."""
     from dalembert.describe.mjcf import read_mjcf
     from dalembert.describe.xml import parse
 
     data = _bytes(path)
-    if parse(data, str(path)).tag == "robot":
+    tag = parse(data, str(path)).tag
+    if tag == "robot":
         return _urdf(path, strict, allow)
+    if tag == "sdf":
+        raise DescriptionError(f"{path}: {NO_SDF}")
     return read_mjcf(data, file=str(path), strict=strict, allow=allow)
 
 
 Reader = Callable[[Path, bool, Collection[str]], Description]
 READERS: dict[str, Reader] = {".urdf": _urdf, ".toml": _toml, ".xml": _xml}
+NO_SDF = "SDF is not supported; use a URDF, xacro or MJCF file of the robot"
 SUFFIXES = (".urdf", ".xacro", ".toml", ".xml")
 
 
@@ -103,6 +107,8 @@ def _describe(
         from dalembert.describe.toml_read import read_toml
 
         return read_toml(robots.text(text), file=f"{text}.toml")
+    if suffix == ".sdf":
+        raise DescriptionError(f"{text}: {NO_SDF}")
     if path.suffix or os.sep in text:
         known = ", ".join(SUFFIXES)
         raise DescriptionError(f"{text}: a robot is a file ending in {known}, or a bundled name")

@@ -372,8 +372,13 @@ class Robot(Displayed):
 
     @property
     def mass(self) -> float:
-        """Mass of all moving bodies [kg]."""
+        """Mass of all moving bodies [kg]; `total_mass` includes the links that do not move."""
         return float(sum(body.inertia.m for body in self.model.bodies))
+
+    @property
+    def total_mass(self) -> float:
+        """Mass of all links of the description [kg], the root and what is fixed to it included."""
+        return float(sum(link.inertial.mass for link in self.description.links if link.inertial is not None))
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -208,6 +208,7 @@ def test_a_loop_that_cannot_close_is_refused_by_name():
         far.close([0.3, 0.4])
     certificate = far.close([0.3, 0.4], strict=False)
     assert not certificate and certificate.residual > 1 and "do not reach" in certificate.messages[0]
+    assert "tolerance=" in certificate.messages[0]
 
 
 def test_a_crank_that_cannot_get_there_is_refused():

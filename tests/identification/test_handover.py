@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,9 @@ from planted import motion
 from real_logs import real
 
 import dalembert as dl
+from dalembert.errors import InputError
 from dalembert.friction import friction
+from dalembert.identification import handover
 from dalembert.identification.fit.identify import identify
 from dalembert.identification.fit.regressor import Columns, base
 from dalembert.identification.fit.robot import identified
@@ -120,6 +123,24 @@ def test_a_log_that_is_wrong_is_refused_and_nothing_written(tmp_path):
     mended = identify_log(robot, wrong, apply=True, out=[path])
     assert mended.ok and path.exists() and mended.corrected
     assert mended.judged.total == pytest.approx(identify_log(robot, log).judged.total, rel=1e-6)
+
+
+def test_a_log_that_is_too_short_raises_before_the_work_with_the_seconds_left_and_needed(monkeypatch):
+    true = dl.load("planar-2r")
+    log = recorded(true, period=3.0)
+
+    def first(seconds):
+        rows = log.t < seconds
+        return replace(log, t=log.t[rows], q=log.q[rows], tau=log.tau[rows])
+
+    monkeypatch.setattr(handover, "first_look", None)
+    for options in ({}, {"cutoff": 20.0}):
+        with pytest.raises(InputError, match="too short") as error:
+            identify_log(true, first(0.5), **options)
+        total, left, needed = (float(x) for x in re.findall(r"([\d.]+) s\b", str(error.value)))
+        assert left < total == pytest.approx(0.5, abs=0.01) and total < needed < 24.0
+        monkeypatch.undo()
+        assert identify_log(true, first(needed), **options).judged is not None
 
 
 def test_no_better_than_the_model_that_was_given(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 import dalembert as dl
 from dalembert.errors import DalembertError
 from dalembert.planning import Planner, Settings
+from gripper import FINGERS, with_fingers
 
 START = np.array([-0.8, -1.2, 1.2, -1.5, -1.57, 0.0])
 GOAL = np.array([0.8, -1.2, 1.2, -1.5, -1.57, 0.0])
@@ -205,6 +206,23 @@ def test_joints_that_are_held_and_spheres_that_are_carried(arm: dl.Robot, world:
     row = world.arrays().boxes[0]
     local = np.abs((center - row[:3]) @ row[3:12].reshape(3, 3)) - row[12:]
     assert np.linalg.norm(np.maximum(local, 0), axis=1).min() > ball[3]
+
+
+def test_joints_that_cannot_move_the_frame_stay_and_locked_ones_are_locked_before_inverse_kinematics(
+    arm: dl.Robot, world: dl.World
+) -> None:
+    robot = with_fingers(arm)
+    start, T = np.append(START, (0.01, 0.03)), arm.fk(GOAL)
+    for held in ((), FINGERS, ("left_finger",)):
+        plan = robot.plan(start, T, world, frame="tool0", held=held, timed=False)
+        np.testing.assert_allclose(robot.fk(plan.path[-1], "tool0"), T, atol=1e-5)
+        assert (plan.path[:, 6:] == start[6:]).all()
+    near = START.copy()
+    near[[0, 1, 3, 4]] += 0.2
+    plan = robot.plan(start, arm.fk(near), world, frame="tool0", held="elbow_joint", timed=False)
+    np.testing.assert_allclose(plan.path[:, 2], START[2], atol=1e-6)
+    with pytest.raises(DalembertError, match="held="):
+        robot.plan(start, T, world, frame="tool0", held=["shoulder_pan_joint"], timed=False)
 
 
 def test_an_empty_world_leaves_the_arm_itself(arm: dl.Robot) -> None:

@@ -77,8 +77,9 @@ def _message(system: Constrained, q: Array, phi: Array, limit: Array) -> str:
     worst = int(np.argmax(np.abs(phi) / limit))
     if not abs(phi[worst]) <= limit[worst]:
         return (
-            f"the nearest configuration found leaves {system.rows[worst]!r} off by {abs(phi[worst]):.3g}; the parts do "
-            "not reach, or another start is needed"
+            f"the nearest configuration found leaves {system.rows[worst]!r} off by {abs(phi[worst]):.3g}, which is "
+            f"more than {limit[worst]:.3g}; set tolerance= if rounded numbers in the file explain that. Otherwise the "
+            "parts do not reach, or another start is needed"
         )
     wrong = _reversed(system, q)
     return f"{wrong!r} closes only the wrong way round, half a turn off; another start is needed" if wrong else ""

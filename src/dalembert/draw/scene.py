@@ -132,8 +132,8 @@ def _revolve(profile: list[tuple[float, float]]) -> Solid:
 @dataclass(frozen=True, eq=False)
 class DrawnPart:
     """A shape fixed on a body (−1: the base), placed by `pose` (4, 4) in the body's frame; its color as #rrggbb, and
-    how opaque it is, 1 if None. Of a mesh, `mesh` has the triangles. A `stick` stands for what has no shape. A `rail`
-    is the bar between a sliding body and its place at q = 0; it has unit length, and `place_part` stretches it."""
+    its opacity, 1 if None. `mesh` has the triangles of a mesh. A `stick` stands for a link without a shape. A `rail` is
+    the bar between the frame of a prismatic joint at q = 0 and the body. `place_part` stretches it from unit length."""
 
     body: int
     geometry: Geometry

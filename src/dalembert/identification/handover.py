@@ -44,6 +44,7 @@ from dalembert.identification.fit.terms import (
     Trial,
     choose_terms,
     compress_blocks,
+    count_held_blocks,
     cut_blocks,
     label_blocks,
     with_terms,
@@ -233,6 +234,7 @@ def identify_log(
         raise InputError("identify_log takes a Log, which read_log makes, or a list of them")
     if not 0 < holdout < 0.9:
         raise InputError(f"{call('holdout')} must be a part between 0 and 0.9 of the log, to judge by; got {holdout!r}")
+    _require_length(runs, cutoff, holdout)
     progress("looking at the log")
     robot, runs, looks, wrong, repeat = _look(robot, runs, apply)
     _, validate, others, more, _ = _look(robot, tuple(validate), apply)
@@ -257,6 +259,28 @@ def identify_log(
     shared = frozenset(name for name, more in zip(robot.joint_names, several, strict=True) if more)
     outcome = _hand_over(robot, choice, looks, wrong, out, report, validate, force, shared, options)
     return replace(outcome, repeat=repeat, corrected=apply and bool(repeat))
+
+
+def _require_length(logs: Sequence[Log], cutoff: float | None, holdout: float) -> None:
+    """Raise if the filter leaves a block of the logs without samples: fits and judgments need them all."""
+    made = [make_ready(log, least=NARROW).at(cutoff) for log in logs]
+    labels = [
+        label_blocks(one.samples.t, log.t, holdout, find_period(log)) for one, log in zip(made, logs, strict=True)
+    ]
+    held = count_held_blocks(holdout)
+    counts = np.bincount(np.concatenate(labels), minlength=BLOCKS + held)
+    if counts.all():
+        return
+    one, log = made[0], logs[0]
+    dt = one.samples.dt
+    # Twice the length at which every block has a sample: with another length another cutoff is chosen.
+    least = 2 * (one.trimmed * dt / one.decimation + dt) * max(BLOCKS / (1 - holdout), held / holdout)
+    raise InputError(
+        f"{log.source or 'the log'} is too short to fit {BLOCKS} blocks of it and judge on {held} others: of its "
+        f"{log.t[-1] - log.t[0]:.3g} s, {len(one.samples) * dt:.3g} s are left where the filter (cutoff "
+        f"{one.spectra.cutoff:.3g} Hz) has settled. Record at least {least:.2g} s without a gap, or set a higher "
+        "cutoff"
+    )
 
 
 def _look(

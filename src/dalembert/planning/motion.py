@@ -97,7 +97,8 @@ def plan(
     """A motion from joint positions `start` (n,) to `goal` that keeps `clear` [m] from the world and from itself.
 
     `goal`: joint positions (n,), several of which one is to be reached (G, n), or a pose (4, 4) of `frame` (the tip):
-    then every solution of inverse kinematics that can be found counts. `held`: joints that stay where they are.
+    then every solution of inverse kinematics that can be found counts, and joints that cannot move the frame stay where
+    they are. `held`: joints that stay where they are.
     `attached`: spheres (k, 4), center and radius [m] in `frame` (the tip), that the arm carries; `with_payload` gives
     their mass. `spheres`: the robot's, if not those of `Robot.collision`. The search (RRT-Connect with steps of `step`,
     at most `iterations`) is deterministic, another for every `seed`. `timed`: the path's corners are rounded and it is
@@ -109,8 +110,7 @@ def plan(
     settings = Settings(step=number("step", step, above=0.0), iterations=count("iterations", iterations, 1))
     of = _carrying(robot, spheres, attached, frame)
     q0 = _inside(robot, array("start", start, (robot.n,), unit="rad or m"), "the start")
-    asked = _goals(robot, goal, frame, seed)
-    fixed = _held(robot, held)
+    asked, fixed = _goals(robot, goal, frame, seed, q0, _held(robot, held))
     goals = _without(asked, q0, fixed, robot)
     if (np.abs(goals - q0) <= BEYOND).all(axis=1).any():
         raise InputError("the arm is at the goal already: start and goal are the same joint positions")
@@ -179,8 +179,11 @@ def _inside(robot: Robot, q: Array, what: str) -> Array:
     return np.clip(q, lower, upper)
 
 
-def _goals(robot: Robot, goal: ArrayLike, frame: str | None, seed: int) -> Array:
-    """(G, n): joint positions that are the goal."""
+def _goals(
+    robot: Robot, goal: ArrayLike, frame: str | None, seed: int, q0: Array, held: NDArray[np.int64]
+) -> tuple[Array, NDArray[np.int64]]:
+    """Return the joint positions (G, n) that are the goal, and which joints stay at their values of q0: those held and,
+    for a pose, those that cannot move the frame."""
     n = robot.n
     x = array("goal", goal, (n,), (None, n), (4, 4))
     pose = (
@@ -194,28 +197,31 @@ def _goals(robot: Robot, goal: ArrayLike, frame: str | None, seed: int) -> Array
         if x.ndim == 2 and not len(x):
             raise InputError("the goal (G, n) has no rows: give at least one")
         rows = np.atleast_2d(x)
-        return _inside(robot, rows[0], "the goal")[None] if len(rows) == 1 else _some_inside(robot, rows)
+        rows = _inside(robot, rows[0], "the goal")[None] if len(rows) == 1 else _some_inside(robot, rows)
+        return rows, held
     from dalembert.kinematics.ik.closed_form import reason
+    from dalembert.kinematics.ik.numeric import ik_locked
 
-    if reason(robot, frame) is None:
+    fixed, missed = held, "it is out of reach, or only outside the joint limits"
+    if not len(held) and reason(robot, frame) is None:
         solutions = robot.ik_all(x, frame)
         found = solutions.q[solutions.found]
-        missed = "it is out of reach, or only outside the joint limits"
     else:
         low, high = _sampled(robot, np.zeros((1, n)))
         starts = low + np.random.Generator(np.random.Philox(seed)).random((STARTS, n)) * (high - low)
-        solution = robot.ik(np.broadcast_to(x, (STARTS, 4, 4)), frame, starts)
-        found = solution.q[solution.converged]
+        solution, moves = ik_locked(robot, x, frame, starts, q0, tuple(sorted(held.tolist())))
+        found, fixed = solution.q[solution.converged], np.flatnonzero(~moves)
         missed = f"the nearest found is {float(np.min(solution.position_error)):.3g} m away"
     if not len(found):
+        still = ", with the joints of held= at their start values" if len(held) else ""
         raise InputError(
-            f"no joint positions within the limits put {robot.model.frame(frame).name!r} at the goal: {missed}"
+            f"no joint positions within the limits put {robot.model.frame(frame).name!r} at the goal{still}: {missed}"
         )
     apart: list[Array] = []
     for q in found:
         if all(np.abs(q - other).max() > SAME for other in apart):
             apart.append(q)
-    return np.array(apart)
+    return np.array(apart), fixed
 
 
 def _some_inside(robot: Robot, rows: Array) -> Array:
@@ -236,13 +242,13 @@ def _held(robot: Robot, held: Sequence[str]) -> NDArray[np.int64]:
 
 
 def _without(goals: Array, q0: Array, fixed: NDArray[np.int64], robot: Robot) -> Array:
-    """The goals within the limits in which the joints that are held are where they are."""
+    """Return the goals within the limits whose fixed joints have their values of q0."""
     goals = goals[np.isfinite(goals).all(axis=1)]
     off = np.abs(goals[:, fixed] - q0[fixed])
     same = (off <= SAME).all(axis=1) if len(fixed) else np.ones(len(goals), bool)
     if not same.any():
         j = int(fixed[off[int(off.max(axis=1).argmin())].argmax()])
-        raise InputError(f"{robot.joint_names[j]!r} is held, and no goal has it where it is")
+        raise InputError(f"{robot.joint_names[j]!r} is held at {q0[j]:.6g}, but every goal moves it")
     return goals[same]
 
 

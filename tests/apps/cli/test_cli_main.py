@@ -174,6 +174,8 @@ BROKEN = {
     "garbage.xml": (GARBAGE, "the XML is malformed"),
     "empty.toml": (b"", "the key 'name' is missing"),
     "nan.toml": (b'name = "a"\n[[dh.rows]]\nd = nan\n', "nan is not a finite number"),
+    "arm.sdf": (b"<sdf/>", "SDF is not supported"),
+    "sdf.xml": (b"<sdf/>", "SDF is not supported"),
     "arm.txt": (b"", "a robot is a file ending in .urdf, .xacro, .toml, .xml, or a bundled name"),
     "open.urdf": (b'<robot name="x"><link name="a"></robot>', "open.urdf:1:"),
 }
@@ -270,6 +272,38 @@ main(["info", "panda"])
 def test_ctrl_c():
     ran = subprocess.run([sys.executable, "-c", INTERRUPT], capture_output=True, text=True, timeout=60, check=False)
     assert (ran.returncode, ran.stdout, ran.stderr) == (128 + signal.SIGINT, "", "interrupted\n")
+
+
+INTERRUPT_IMPORT = """
+import os, signal, sys, threading
+module, handler = sys.argv[1:]
+class Finder:
+    def find_spec(name, path, target=None):
+        if name == module:
+            os.kill(os.getpid(), signal.SIGINT)
+            threading.Event().wait(0.5)
+sys.meta_path.insert(0, Finder)
+signal.signal(signal.SIGINT, getattr(signal, handler))
+import dalembert.__main__
+sys.argv = ["dalembert", "fk", "planar-1r", "--q", "1", "--json"]
+dalembert.__main__.run()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals differ elsewhere")
+@pytest.mark.parametrize("module", ["click", "dalembert.apps.cli.kinematics", "numpy", "dalembert.compile.llvm"])
+def test_ctrl_c_while_modules_are_imported(module):
+    """At the start, before the command, and in its body: the process ends at once, without a traceback."""
+
+    def started(handler: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-c", INTERRUPT_IMPORT, module, handler]
+        return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+
+    ran = started("default_int_handler")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (-signal.SIGINT, "", "")
+    if module == "click":
+        ran = started("SIG_IGN")  # as whoever started it wants
+        assert ran.returncode == 0 and ran.stdout
 
 
 NEGATIVE = """<robot name="arm"><link name="base"/>

@@ -18,6 +18,24 @@ def test_robots():
     assert rows["scara"]["kinds"] == "RRPR" and rows["panda"]["joints"] == 7
 
 
+def test_info_shows_moving_and_total_mass(tmp_path):
+    def inertial(mass):
+        return f'<inertial><mass value="{mass}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+
+    (tmp_path / "a.urdf").write_text(
+        f'<robot name="a"><link name="trunk">{inertial(5)}</link><link name="leg">{inertial(2)}</link>'
+        f'<link name="box">{inertial(0.5)}</link><joint name="j" type="continuous"><parent link="trunk"/>'
+        '<child link="leg"/></joint><joint name="f" type="fixed"><parent link="trunk"/><child link="box"/></joint>'
+        "</robot>"
+    )
+    assert "2 kg moving, 7.5 kg in total" in run("info", str(tmp_path / "a.urdf")).output
+    card = data("info", str(tmp_path / "a.urdf"))
+    assert (card["mass"], card["total_mass"]) == (2.0, 7.5)
+    floating = dl.load(tmp_path / "a.urdf", base="floating")
+    assert floating.mass == floating.total_mass == 7.5
+    assert "in total" not in run("info", "planar-2r").output
+
+
 def test_info():
     out = run("info", "panda").output
     assert "7 joints" in out and "panda_joint4" in out and "-3.0718" in out

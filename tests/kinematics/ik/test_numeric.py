@@ -9,6 +9,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.describe.description import Description, Link
+from gripper import with_fingers
 
 ROBOTS = ("panda", "ur5e", "puma560", "iiwa7")
 
@@ -330,3 +331,24 @@ def test_rows_by_the_names_of_components():
     assert ur.ik(T, rows="vz").converged.all()
     with pytest.raises(dl.UnknownNameError, match="unknown choice of rows 'vw'"):
         ur.ik(T, rows=("vx", "vw"))
+
+
+def test_joints_that_cannot_move_the_frame_keep_their_start_value():
+    robot = with_fingers(load("ur5e"))
+    moved = robot.random_configuration(40, seed=1)
+    T = robot.fk(moved, "tool0")
+    q0 = robot.home.copy()
+    q0[6:] = 0.01, 0.03
+    found = robot.ik(T, "tool0", q0)
+    assert found.converged.all() and found.restarts.max() > 0
+    assert (found.q[:, 6:] == q0[6:]).all()
+    many = robot.ik(T, "tool0", moved[::-1])
+    assert (many.q[:, 6:] == moved[::-1, 6:]).all()
+    assert (robot.ik(T, "tool0").q[:, 6:] == robot.home[6:]).all()
+    assert (robot.ik(T, "tool0", q0, secondary="limits").q[:, 6:] == q0[6:]).all()
+    posture = np.full(8, 0.02)
+    assert (robot.ik(T, "tool0", q0, secondary=posture).q[:, 6:] == 0.02).all()
+    # The last axis passes through the point.
+    assert (robot.ik(T, "tool0", q0, rows="position").q[:, 5:] == q0[5:]).all()
+    clear = robot.ik(T, "tool0", q0, avoid=dl.World().floor(-0.5))
+    assert clear.converged.sum() > 20 and (clear.q[:, 6:] == q0[6:]).all()

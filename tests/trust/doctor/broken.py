@@ -346,6 +346,8 @@ DEFECTS: dict[str, Defect] = {
     "a negative effort": Defect("D310", 'effort="80"', 'effort="-80"', '<limit lower="-2.9"', fixable=True),
     "a negative velocity": Defect("D310", 'velocity="2.5"', 'velocity="-2.5"', '<limit lower="-2.9"', fixable=True),
     "an effort of zero": Defect("D312", 'effort="80"', 'effort="0"', '<limit lower="-2.9"'),
+    "a blank after a number": Defect("D132", '<mass value="3.0"/>', '<mass value="3.0 "/>', fixable=True),
+    "a tab between numbers": Defect("D132", 'xyz="0 0 0.4"', 'xyz="0 0\t0.4"', fixable=True),
     "no velocity limit": Defect("D314", ' velocity="2.5"', "", '<limit lower="-2.9"'),
     "an effort beyond any drive": Defect("D315", 'effort="80"', 'effort="1e12"', '<limit lower="-2.9"'),
     "negative damping": Defect("D316", 'damping="0.1"', 'damping="-0.1"', "<dynamics"),

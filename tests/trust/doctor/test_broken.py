@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from broken import DEFECTS, GOOD, Defect, write
+from broken import DEFECTS, GOOD, SHOULDER, Defect, write
 
 import dalembert as dl
 from dalembert.trust.doctor import RULES
@@ -21,7 +21,8 @@ def rules(up: dl.CheckUp) -> set[str]:
 
 def test_the_corpus_is_large_and_covers_the_table():
     assert len(DEFECTS) >= 45
-    elsewhere = {"D000", "D001", "D002", "D207", "D208", "D212", "D214", "D215"}  # in test_doctor.py
+    # Those of test_doctor.py.
+    elsewhere = {"D000", "D001", "D002", "D207", "D208", "D212", "D214", "D215", "D216", "D217", "D226"}
     assert {d.rule for d in DEFECTS.values()} == set(RULES) - elsewhere
 
 
@@ -86,6 +87,43 @@ def attribute(text: str, tag: str, name: str) -> str:
 
 def repaired(name: str, folder: Path) -> str:
     return dl.check(write(folder, DEFECTS[name].text)).repaired().text.decode()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('<mass value="3.0"/>', '<mass value="3.0{}"/>'),
+        ('<mass value="3.0"/>', '<mass value="{}3.0"/>'),
+        ('izz="0.00375"', 'izz="0.00375{}"'),
+        ('effort="80"', 'effort="80{}"'),
+        ('damping="0.1"', 'damping="0.1{}"'),
+        ('<origin xyz="0 0 0.4"/>', '<origin xyz="0 0 0.4{}"/>'),
+        ('<origin xyz="0 0 0.4"/>', '<origin xyz="0{}0 0.4"/>'),
+        ('<origin xyz="0 0 0.2"/>\n      <mass', '<origin xyz="{}0 0 0.2"/>\n      <mass'),
+        (' effort="80"', ""),
+        (' velocity="2.5"', ""),
+        (f"<limit {SHOULDER}/>", ""),
+        ('<child link="tool"/>', '<child link="tool"/><limit effort="1"/>'),
+    ],
+)
+@pytest.mark.parametrize("blank", [" ", "\n", "\t"])
+def test_what_pinocchio_does_not_read_is_an_error(old, new, blank, tmp_path):
+    """It rejects the file, or leaves out an inertia."""
+    pinocchio = pytest.importorskip("pinocchio")
+    assert GOOD.count(old) == 1
+
+    def inertias(text: str) -> float | None:
+        try:
+            model = pinocchio.buildModelFromXML(text)
+        except ValueError:
+            return None
+        return sum(I.mass + I.inertia.trace() for I in model.inertias)
+
+    text = GOOD.replace(old, new.format(blank))
+    up = dl.check(write(tmp_path, text))
+    reads = inertias(text) == pytest.approx(inertias(GOOD))
+    assert reads == (not up.errors), str(up)
+    assert up.loads
 
 
 def test_repairs_write_what_they_should(tmp_path):

@@ -106,12 +106,42 @@ def test_a_name_in_another_case_is_suggested(tmp_path):
     assert "there is 'cube.stl'" in up.findings[0].fix
 
 
+# ------------------------------------------------------------------------------------------- slips of a homework
+ROWS = ((0.4, [-0.2, 0, 0]), (0.3, [-0.15, 0, 0]))
+
+
+@pytest.mark.parametrize(
+    ("gravity", "rows", "rule"),
+    [
+        ((0, -9.81, 0), ROWS, None),
+        ((0, -9.81, 0), ((0.4, [-0.45, 0.1, 0]), (0.3, [0.05, 0, 0])), None),  # a counterweight, a motor at the end
+        ((0, 0, 0), ROWS, None),
+        ((0, 0, -9.81), ROWS, "D216"),
+        ((0, 9.81, 0), ROWS, "D217"),
+        ((0, -9.81, 0), ((0.4, [0.2, 0, 0]), ROWS[1]), "D226"),
+        ((0, -9.81, 0), (ROWS[0], (0.3, [0.15, 0, 0])), "D226"),
+    ],
+)
+def test_the_slips_of_a_homework_are_notes(gravity, rows, rule):
+    inertia = [0.01, 0.05, 0.05]
+    dh = [{"a": a, "inertial": {"mass": 1, "com": com, "inertia": inertia}} for a, com in rows]
+    up = dl.check(dl.Robot.from_dh(dh, gravity=gravity))
+    found = [(f.severity, f.rule) for f in up.findings if f.rule in ("D216", "D217", "D226")]
+    assert found == ([("note", rule)] if rule else []) and up.loads, str(up)
+
+
+def test_a_part_that_gravity_moves_is_not_orthogonal_to_it():
+    slide = {"kind": "prismatic", "inertial": {"mass": 1, "com": [0, 0, 0], "inertia": [0.01] * 3}}
+    assert "D216" not in rules(dl.check(dl.Robot.from_dh([slide])))
+    assert "D216" in rules(dl.check(dl.Robot.from_dh([slide], gravity=(9.81, 0, 0))))
+
+
 # ---------------------------------------------------------------------------------- rules with models of their own
 def chain(*links: str, kind: str = "continuous") -> str:
     names = "abcdefgh"[: len(links)]
     parts = [f'<link name="{n}">{text}</link>' for n, text in zip(names, links, strict=True)]
     parts += [
-        f'<joint name="{a}{b}" type="{kind}"><parent link="{a}"/><child link="{b}"/><axis xyz="0 0 1"/></joint>'
+        f'<joint name="{a}{b}" type="{kind}"><parent link="{a}"/><child link="{b}"/><axis xyz="1 0 0"/></joint>'
         for a, b in itertools.pairwise(names)
     ]
     return "<robot name='chain'>\n" + "\n".join(parts) + "\n</robot>"

@@ -101,6 +101,7 @@ def _card(arm: Robot) -> dict[str, Any]:
         "tips": list(arm.model.tips),
         "gravity": list(arm.model.gravity),
         "mass": arm.mass,
+        "total_mass": arm.total_mass,
         "notes": arm.description.notes.strip(),
         "warnings": list(arm.warnings),
     }
@@ -109,7 +110,9 @@ def _card(arm: Robot) -> dict[str, Any]:
 def _show_card(arm: Robot, card: dict[str, Any]) -> None:
     tip = card["tip"] or f"not one: {', '.join(card['tips'])}; choose with --tip"
     bodies = "1 moving body" if len(arm.bodies) == 1 else f"{len(arm.bodies)} moving bodies"
-    click.echo(f"{arm.name}: {_size(arm)}, {bodies}, {output.number(arm.mass)} kg")
+    masses = [output.number(mass) for mass in (arm.mass, arm.total_mass)]
+    mass = f"{masses[0]} kg" if masses[0] == masses[1] else f"{masses[0]} kg moving, {masses[1]} kg in total"
+    click.echo(f"{arm.name}: {_size(arm)}, {bodies}, {mass}")
     gravity = ", ".join(output.number(g) for g in card["gravity"])
     click.echo(f"tip: {tip}\ngravity: ({gravity}) m/s² in {arm.frames[0]!r}")
     if card["notes"]:

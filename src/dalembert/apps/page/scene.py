@@ -147,7 +147,7 @@ def summary(robot: Robot) -> str:
     if robot.loops:
         words.append(f"{len(robot.loops)} closed loop{'' if len(robot.loops) == 1 else 's'}")
     words.append(f"{len(robot.bodies)} moving bod{'y' if len(robot.bodies) == 1 else 'ies'}")
-    words.append(f"{html.number(robot.mass)} kg")
+    words.append(f"{html.number(robot.mass)} kg moving")
     return ", ".join(words)
 
 

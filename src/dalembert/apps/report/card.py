@@ -38,7 +38,8 @@ def card(context: Context) -> Made:
         ("base", robot.frames[0]),
         ("gravity", f"{html.vector(robot.gravity)} m/s² in the base frame"),
         ("home", _positions(robot, robot.home)),
-        ("mass that moves", f"{html.number(robot.mass)} kg"),
+        ("moving mass", f"{html.number(robot.mass)} kg"),
+        ("total mass", f"{html.number(robot.total_mass)} kg"),
     ]
     if robot.model.curved is not None:
         numbers = f"{robot.nq} positions, {robot.nv} velocities, of which drives act along {sum(robot.model.driven)}"

@@ -143,11 +143,16 @@ def cut_blocks(runs: Sequence[Samples], labels: Sequence[Integers]) -> list[tupl
     return [tuple(run for run in part if len(run)) for part in parts]
 
 
+def count_held_blocks(holdout: float) -> int:
+    """Return the number of blocks that hold the last part `holdout` of a log."""
+    return max(round(BLOCKS * holdout / (1 - holdout)), 1) if holdout else 0
+
+
 def label_blocks(t: Array, times: Array, holdout: float, period: float | None = None) -> Integers:
     """Of samples at t (N,) of a log with these times, the block each is in: 0 … BLOCKS − 1 for what is fitted, from
     there on for the last part `holdout`, in blocks of as many samples of the log. With a `period` [s] they are blocks
     of its phase: what is held out are then states that the other rounds have not been through either."""
-    more = max(round(BLOCKS * holdout / (1 - holdout)), 1) if holdout else 0
+    more = count_held_blocks(holdout)
     parts = np.concatenate([np.linspace(0, 1 - holdout, BLOCKS + 1), np.linspace(1 - holdout, 1, more + 1)[1:]])[1:-1]
     if period is not None:
         return np.searchsorted(parts, ((t - times[0]) / period) % 1.0, side="right")

@@ -29,10 +29,16 @@ DEPENDENT = 1e-3  # of the largest singular value: directions that count as left
 
 
 def solve_clear(
-    robot: Shaped, poses: Array, frame: str | None, world: World | WorldArrays, clear: float, solve: Solve
+    robot: Shaped,
+    poses: Array,
+    frame: str | None,
+    world: World | WorldArrays,
+    clear: float,
+    solve: Solve,
+    moves: NDArray[np.bool_],
 ) -> Solution:
     """Solutions of poses (..., 4, 4) or points (..., 3), by solve(poses, starts), with at least `clear` [m]; what is
-    nowhere clear has the clearest solution found, and is not converged."""
+    nowhere clear has the clearest solution found, and is not converged. Only joints that have `moves` (n,) move."""
     c, wanted = collision(robot), number("clear", clear, "m", least=0.0)
     tables = world.arrays() if isinstance(world, World) else world
     found = solve(poses, None)
@@ -42,17 +48,18 @@ def solve_clear(
     reached, clearance = best.converged.copy(), sound_clearance(c, tables)
     d = clearance(best.q)
     table = robot.random_configuration(STARTS, seed=0)
-    pushes = 0 if robot.n < 7 and core == 2 else PUSHES  # a pose leaves nothing free
+    pushes = 0 if moves.sum() < 7 and core == 2 else PUSHES  # a pose leaves nothing free
     changed = np.zeros(len(d), bool)
     for k in (*(-1,) * pushes, *range(len(CHUNKS))):
         left = np.flatnonzero(reached & (d < wanted))
         if not len(left):
             break
         if k < 0:
-            start = _pushed(robot, frame, c.gradient(best.q[left], tables), best.q[left], wanted, core)[:, None]
+            near, slope = c.gradient(best.q[left], tables)
+            start = _pushed(robot, frame, (near, slope * moves), best.q[left], wanted, core)[:, None]
         else:
             first = sum(CHUNKS[:k])
-            start = np.broadcast_to(table[first : first + CHUNKS[k]], (len(left), CHUNKS[k], robot.n))
+            start = np.where(moves, table[first : first + CHUNKS[k]], best.q[left][:, None])
         tries = start.shape[1]
         again = _flat(solve(np.repeat(many[left], tries, axis=0), start.reshape(-1, robot.n)), robot.n)
         nearer = np.where(again.converged, clearance(again.q, wanted), -np.inf).reshape(-1, tries)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from dalembert.kernels import need_tree
 from dalembert.kinematics import tasks
 from dalembert.kinematics.ik import starts, step as steps, targets
 from dalembert.kinematics.ik.solution import Solution
+from dalembert.model import Frame, Model
 from dalembert.scalar import Scalar
 from dalembert.spatial.vector import Matrix, Vector
 from dalembert.system import Jointed
@@ -41,6 +42,8 @@ POLISH = 150  # steps from the best start of a target that none reached
 FARTHEST = 1e9  # [m] the largest sum of a target's entries
 CANDIDATES_POLISHED = 2  # starts tried for a target that none reached, besides the best
 TOLERANCE = 1e-6  # [m, rad]
+SAMPLES = 8  # states at which columns of the Jacobian are compared with zero
+ZERO_COLUMN = 1e-9  # of the largest column
 AGAIN = 1  # restarts of a pose that is solved again, to be clear
 
 LINEAR, ANGULAR = (steps.LENGTH,) * 3, (1.0,) * 3
@@ -69,6 +72,8 @@ class NumericSolver:
     used: NDArray[np.intp]  # the rows that count
     low: Array  # what a given start is clamped to
     high: Array
+    moves: NDArray[np.bool_]  # the joints that the search moves; the others keep their start value
+    locked: tuple[int, ...]  # joints that are kept although they move the frame
 
     @property
     def rotated(self) -> bool:
@@ -107,13 +112,17 @@ def goal(rows: str | Sequence[str] | Sequence[float], axis: str | None) -> steps
     return steps.Goal(weights, None if axis is None else AXES[axis], planar)
 
 
-def solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool) -> NumericSolver:
-    """What `ik` runs, made once per robot, frame and goal."""
-    key = ("ik", robot.model.frame(frame).name, wanted, limited)
-    return robot.once(key, lambda: _solver(robot, frame, wanted, limited))
+def solver(
+    robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool, locked: tuple[int, ...] = ()
+) -> NumericSolver:
+    """Return the compiled parts that `ik` runs, made once per robot, frame, goal and set of locked joints."""
+    key = ("ik", robot.model.frame(frame).name, wanted, limited, locked)
+    return robot.once(key, lambda: _solver(robot, frame, wanted, limited, locked))
 
 
-def _solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool) -> NumericSolver:
+def _solver(
+    robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool, locked: tuple[int, ...]
+) -> NumericSolver:
     need_tree(robot.model)
     model, target = robot.model, robot.model.frame(frame)
     if model.curved is not None:
@@ -130,16 +139,22 @@ def _solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool
     free = np.array([c.joint.periodic for c in model.coordinates]) & (upper - lower >= 2 * math.pi)
     bounds = [(-math.inf, math.inf) if f else (a, b) for f, a, b in zip(free, lower, upper, strict=True)]
     middle, half = starts.box(lower, upper, [c.joint for c in model.coordinates])
+    moves = _moving(model, target, wanted, middle, half)
+    moves[list(locked)] = False
+    low, high = _clamps(lower, upper, free)
+    middle, half = np.where(moves, middle, np.clip(robot.home, low, high)), np.where(moves, half, 0.0)
+    fixed = frozenset(np.flatnonzero(~moves).tolist())
     probe = settings(_squared(TOLERANCE), STEPS, 0, HALFWAY, HOPELESS)
+    name = f"ik_{target.name}"
     search, polish = (
-        compile_search(partial(steps.step, model, target, wanted, bounds, damping), n, 16, f"ik_{target.name}")
+        compile_search(partial(steps.step, model, target, wanted, bounds, damping, fixed=fixed), n, 16, name)
         for damping in (steps.quick, steps.careful(reach(robot)))
     )
 
     def finish(q: Vector, start: Vector, T: Matrix) -> tuple[list[Scalar], list[Scalar]]:
         moved = [
-            _turned(x, x0, a, b, m) if f else x
-            for x, x0, a, b, m, f in zip(q, start, lower.tolist(), upper.tolist(), middle.tolist(), free, strict=True)
+            x0 if k in fixed else _turned(x, x0, lower[k], upper[k], middle[k]) if free[k] else x
+            for k, (x, x0) in enumerate(zip(q, start, strict=True))
         ]
         tip = kinematics.frame_pose(model, moved, target)
         _, position, turn = steps.errors(tip, steps.target_of([x for row in T for x in row]), wanted)
@@ -159,7 +174,17 @@ def _solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool
     inspected = compile_function(inspect, [(4, 4)], [(2,)], "inspect", arguments=("T",))
     finished = compile_function(finish, [(n,), (n,), (4, 4)], [(n,), (3,)], "finish", arguments=("q", "start", "T"))
     used = np.flatnonzero(wanted.weights)
-    return NumericSolver(search, polish, inspected, finished, table[1:], table[0], used, *_clamps(lower, upper, free))
+    return NumericSolver(search, polish, inspected, finished, table[1:], table[0], used, low, high, moves, locked)
+
+
+def _moving(model: Model, target: Frame, wanted: steps.Goal, middle: Array, half: Array) -> NDArray[np.bool_]:
+    """Return which joints have a column of the goal's Jacobian that is not zero everywhere.  (n,)"""
+    rng, size = np.random.default_rng(0), np.zeros(model.n)
+    for _ in range(SAMPLES):
+        T = kinematics.world_poses(model, (middle + rng.uniform(-1, 1, model.n) * half).tolist(), [target.body])
+        columns = steps.weighted_jacobian(model, T, T[target.body] @ target.pose, target.body, wanted)
+        size = np.maximum(size, np.abs(np.array(columns)).max(axis=1))
+    return np.asarray(size > ZERO_COLUMN * size.max())
 
 
 def _clamps(lower: Array, upper: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
@@ -215,10 +240,11 @@ def ik(
 ) -> Solution:
     """Joint positions that put a frame at the pose T (..., 4, 4), by damped steps with restarts inside the limits.
 
-    `q0` is where to begin. `rows`: "pose", "position" (then T may be points (..., 3)), "orientation", "planar"
-    (x, y and the angle about z), components by name ("vx", "vy", …, "wz"), or six weights. `axis` "x", "y" or "z":
-    of the orientation only that axis of the tool counts. `secondary`, for arms with joints to spare: stay away
-    from "limits" or "singularities", or near a posture (n numbers). The solution holds q (..., n) and its
+    `q0` is where to begin. Joints that cannot move the frame keep their values of `q0` (default: home). `rows`: "pose",
+    "position" (then T may be points (..., 3)), "orientation", "planar" (x, y and the angle about z), components by
+    name ("vx", "vy", …, "wz"), or six weights. `axis` "x", "y" or "z": of the orientation only that axis of the tool
+    counts. `secondary`, for arms with joints to spare: stay away from "limits" or "singularities", or near a posture
+    (n numbers). The solution holds q (..., n) and its
     certificate: `converged`, the errors recomputed at q, iterations, restarts, and in words why it stopped. A
     target out of reach gives the nearest point found. With a world to `avoid`, solutions keep `clear` (0) [m] of it and
     of the arm itself, whose spheres `collision()` has: `clearance` says how much."""
@@ -232,6 +258,17 @@ def ik(
         if found is not None:
             return found
     return _search(robot, T, frame, q0, rows, tolerance, limits, made, control, secondary)
+
+
+def ik_locked(
+    robot: Jointed, T: Array, frame: str | None, starts: Array, q0: Array, locked: tuple[int, ...]
+) -> tuple[Solution, NDArray[np.bool_]]:
+    """Solve one pose (4, 4) from several starts (k, n). Joints that are locked or cannot move the frame keep their
+    values of q0 (n,). Also return which joints do not."""
+    made, control = _prepared(robot, frame, "pose", None, TOLERANCE, True, RESTARTS, locked)
+    poses = np.broadcast_to(T, (len(starts), 4, 4))
+    first = np.where(made.moves, starts, q0)
+    return _search(robot, poses, frame, first, "pose", TOLERANCE, True, made, control), made.moves
 
 
 def _search(
@@ -249,9 +286,14 @@ def _search(
 ) -> Solution:
     """The solutions of many poses; of what is not reached the nearest point, unless there is no `polish`."""
     poses = targets.as_targets(T, points=not made.rotated or (isinstance(rows, str) and rows == "position"))
-    if secondary is not None and q0 is None and not isinstance(secondary, str):
-        q0 = secondary  # a posture to stay near is where to begin
-    start = made.first if q0 is None else np.clip(targets.as_start(q0, robot.n), made.low, made.high)
+    read = partial(targets.as_start, joints=robot.joint_names, n=robot.n)
+    if secondary is not None and not isinstance(secondary, str):
+        # A posture to stay near is where to begin. Joints that do not move the frame can take its values.
+        posture = read(secondary)
+        q0 = posture if q0 is None else np.where(made.moves, read(q0), posture)
+    start = made.first if q0 is None else np.clip(read(q0), made.low, made.high)
+    if made.locked:
+        made = replace(made, starts=np.where(made.moves, made.starts, start.reshape(-1, robot.n)[0]))
     targets.check_batches(poses.shape[:-2], start.shape[:-1])
     with np.errstate(invalid="ignore", over="ignore"):
         seen = made.inspect.ufunc(poses)
@@ -306,7 +348,8 @@ def _avoiding(
         return _search(robot, poses, frame, start, rows, tolerance, limits, made, control, polish=False)
 
     poses = array("T", T)
-    return solve_clear(robot, poses, frame, avoid, 0.0 if clear is None else clear, solve)  # type: ignore[arg-type]
+    moves = _prepared(robot, frame, restarts=restarts, **words)[0].moves
+    return solve_clear(robot, poses, frame, avoid, 0.0 if clear is None else clear, solve, moves)  # type: ignore[arg-type]
 
 
 def _prepared(
@@ -317,11 +360,12 @@ def _prepared(
     tolerance: float,
     limits: bool,
     restarts: int,
+    locked: tuple[int, ...] = (),
 ) -> tuple[NumericSolver, Array]:
     """The solver and its settings, found again quickly when asked for the same."""
-    make = partial(_prepare, robot, frame, rows, axis, tolerance, limits, restarts)
+    make = partial(_prepare, robot, frame, rows, axis, tolerance, limits, restarts, locked)
     if isinstance(rows, str) and (axis is None or isinstance(axis, str)) and isinstance(limits, bool):
-        return robot.once(("ik of", frame, rows, axis, tolerance, limits, restarts), make)
+        return robot.once(("ik of", frame, rows, axis, tolerance, limits, restarts, locked), make)
     return make()
 
 
@@ -333,6 +377,7 @@ def _prepare(
     tolerance: float,
     limits: bool,
     restarts: int,
+    locked: tuple[int, ...],
 ) -> tuple[NumericSolver, Array]:
     real = isinstance(tolerance, (int, float, np.floating)) and not isinstance(tolerance, bool)
     if not real or not 0 < tolerance < math.inf:
@@ -340,7 +385,7 @@ def _prepare(
     whole = isinstance(restarts, (int, np.integer)) and not isinstance(restarts, bool)
     if not whole or not 0 <= restarts <= RESTARTS:
         raise InputError(f"restarts must be a whole number from 0 to {RESTARTS}, got {restarts!r}")
-    made = solver(robot, frame, goal(rows, axis), switch("limits", limits))
+    made = solver(robot, frame, goal(rows, axis), switch("limits", limits), locked)
     return made, settings(_squared(tolerance), STEPS, restarts, HALFWAY, HOPELESS)
 
 

@@ -95,7 +95,7 @@ def improved(
             break
         here = q[busy]
         J = robot.jacobian(here, frame)[..., made.used, :]
-        d = descent(here)
+        d = np.where(made.moves, descent(here), 0.0)
         d = d - (np.linalg.pinv(J, rcond=1e-6) @ (J @ d[..., None]))[..., 0]
         d = d * share[busy][..., None]
         d = d * np.minimum(1.0, LONGEST / np.maximum(np.abs(d).max(-1, keepdims=True), 1e-12))

@@ -10,7 +10,7 @@ problem for this step; the rest is clamped.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from dalembert import scalar
@@ -152,8 +152,10 @@ def step(
     damping: Damping,
     q: Coordinates,
     data: Coordinates,
+    fixed: Collection[int] = (),
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """(new q, [position error², orientation error², cost]) with the measures of the q given. Limits may be infinite."""
+    """(new q, [position error², orientation error², cost]) with the measures of the q given. Limits may be infinite;
+    `fixed` joints do not move."""
     T = kinematics.world_poses(model, q, [frame.body])
     tip = T[frame.body] @ frame.pose
     e, position, orientation = errors(tip, target_of(data), goal, certain=False)
@@ -161,14 +163,14 @@ def step(
     for x in e:
         cost = cost + x * x
     J = weighted_jacobian(model, T, tip, frame.body, goal)
-    J = [_held(column_, e, q[i], *limits[i]) for i, column_ in enumerate(J)]
+    J = [[0.0] * len(e) if i in fixed else _held(c, e, q[i], *limits[i]) for i, c in enumerate(J)]
     rows = range(len(e))
     added = damping(cost)
     A = [[linear.inner([c[r] for c in J], [c[s] for c in J]) + (added if r == s else 0.0) for s in rows] for r in rows]
     y = linear.solve_ldl(A, e)
     change = [linear.inner(column_, y) for column_ in J]
     new = [x + d for x, d in zip(q, change, strict=True)]
-    new = [_clamped(x, *bounds) for x, bounds in zip(new, limits, strict=True)]
+    new = [q[i] if i in fixed else _clamped(x, *limits[i]) for i, x in enumerate(new)]
     return new, [position, orientation, cost]
 
 

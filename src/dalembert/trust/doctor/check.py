@@ -222,6 +222,7 @@ def _read(source: _Source) -> Document:
         _put_places(document, description)
         document.description = description
     else:
+        document.data = data
         try:
             document.description = read_urdf(data, file=source.file, strict=source.strict)
         except DalembertError as error:

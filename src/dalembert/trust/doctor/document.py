@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 from xml.parsers import expat
 
+from dalembert.caching import cached_property
 from dalembert.describe.description import Description
 from dalembert.describe.urdf_read import HINGED, JointPart, LinkPart, Trouble, read_parts
 from dalembert.describe.xml import Element
@@ -127,6 +128,7 @@ class Document:
     package_dirs: Sequence[Path] = ()
     meshes: bool = True  # whether mesh files are looked at
     reaches: dict[str, Extent] = field(default_factory=dict)  # of each link whose shapes are known
+    data: bytes | None = None  # the text as it stands in the file, if it is URDF
 
     def __post_init__(self) -> None:
         self.numbers: dict[int, int] = {}  # of each element, by its id: its number in the document
@@ -153,6 +155,22 @@ class Document:
     def drop(self, at: Element) -> tuple[Edit, ...]:
         """The edit that removes an element."""
         return (Edit(self.numbers[id(at)]),)
+
+    def written(self, at: Element) -> dict[str, str]:
+        """Return the attributes of an element as they stand in the file: a parser makes line breaks blanks."""
+        if self._spans is None or self.data is None:
+            return at.attributes
+        span = self._spans[self.numbers[id(at)]]
+        text = self.data[span.start : span.tag_end]
+        raw = {name.decode(): (a or b).decode(errors="replace") for name, a, b in _ATTRIBUTE.findall(text)}
+        return {name: raw.get(name, value) for name, value in at.attributes.items()}
+
+    @cached_property
+    def _spans(self) -> list[_Span] | None:
+        try:
+            return None if self.data is None else spans(self.data)
+        except InputError:  # UTF-16
+            return None
 
     # what reading found
 

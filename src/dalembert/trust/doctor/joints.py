@@ -163,11 +163,12 @@ def locked(document: Document, joint: JointPart, at: Element, ends: Ends) -> Ite
         yield Found(at, joint.who, message, f"give limits, or make it {otherwise}fixed")
 
 
-@rule("D307", "warning", moving)
+@rule("D307", "error", moving)
 def no_limit(document: Document, joint: JointPart) -> Iterator[Found]:
     """No limits.
 
-    The standard wants them for revolute and prismatic joints: urdfdom refuses the file, others take 0 or infinity."""
+    The standard requires them for revolute and prismatic joints. Pinocchio and ROS (urdfdom) reject the file; other
+    readers, and this one, use 0 or infinity."""
     if not joint.endless and joint.element("limit") is None and "all" not in joint.unlimited:
         message = f"{joint.who} is {joint.kind} and has no <limit>"
         otherwise = "" if joint.slides else ", or make it continuous"
@@ -245,15 +246,18 @@ def zero_limit(document: Document, joint: JointPart, at: Element) -> Iterator[Fo
         yield Found(at, joint.who, f"{joint.who} has {' and '.join(zero)} limit 0", "write what the drive can do")
 
 
-@rule("D314", "note", limits)
-def missing_limit(document: Document, joint: JointPart, at: Element) -> Iterator[Found]:
+@rule("D314", "error")
+def missing_limit(document: Document) -> Iterator[Found]:
     """No effort or velocity limit.
 
-    The standard wants both; urdfdom refuses the file without them."""
-    names = [n for n in ("effort", "velocity") if n not in at.attributes and n not in joint.unlimited]
-    if names and "all" not in joint.unlimited:
-        message = f"the <limit> of {joint.who} says nothing of {' and '.join(names)}"
-        yield Found(at, joint.who, message, "write what the drive can do")
+    The standard requires both in every <limit>. Pinocchio and ROS (urdfdom) reject a file without; here the joint has
+    no such limit."""
+    for joint in document.joints:
+        at = joint.at.first("limit")  # of fixed joints too
+        names = [name for name in ("effort", "velocity") if at is not None and name not in at.attributes]
+        if at is not None and names:
+            message = f"the <limit> of {joint.who} has no {' and no '.join(names)}"
+            yield Found(at, joint.who, message, "write what the drive can do")
 
 
 @rule("D315", "note", limits)

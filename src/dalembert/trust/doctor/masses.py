@@ -11,7 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.algorithms.joints import twists_at
+from dalembert.algorithms.kinematics import world_poses
 from dalembert.describe import mass as feasible
+from dalembert.describe.check import show
 from dalembert.describe.description import INERTIA
 from dalembert.describe.motionless import free_joints, light_links, weightless
 from dalembert.describe.urdf_read import InertialPart, LinkPart
@@ -37,6 +40,10 @@ SMALL = 1e-3  # of the moment of a solid box
 WRONG_UNIT, WRONG_RADIUS = 100.0, 5.0
 # Units that are taken for kg m², and how much too large the numbers are.
 UNITS = {"g mm²": 1e9, "g cm²": 1e7, "kg mm²": 1e6, "kg cm²": 1e4, "g m²": 1e3}
+POSTURES = 3  # random ones, in which the directions of motion are compared with gravity
+ORTHOGONAL = 1e-9
+SHORT_LINK = 0.2  # of the longest link: shorter ones may carry a motor beyond their end
+BEYOND_END = 0.25  # of a link's length
 TYPICAL = 0.5  # of a solid box's inertia: hollow links, castings, motors at the ends
 WINDOW = 0.45  # decades around it
 # The edges of the cone of moments are approached to this part of the largest, so that rounding leaves them inside.
@@ -269,6 +276,82 @@ def placeholder(document: Document) -> Iterator[Found]:
             tensor = f"{w.six[0]:g} times the unit matrix"
             message = f"{w.link.who} is one of {same} links with {w.mass:g} kg and as inertia {tensor}"
             yield Found(w.part.tensor_at, w.link.who, message, "compute the inertia from the geometry")
+
+
+# gravity, and links without shapes
+
+
+@rule("D216", "note")
+def idle_gravity(document: Document) -> Iterator[Found]:
+    """Gravity orthogonal to all motion.
+
+    Gravity does no work in any posture: every gravity torque is 0, as of a planar arm that lies on a table."""
+    g = _gravity(document)
+    if document.description is None or g is None:
+        return
+    model = build(document.description)
+    if not model.bodies or not any(body.inertia.m > 0 for body in model.bodies):
+        return
+    rng = np.random.default_rng(0)
+    for _ in range(POSTURES):
+        parts = (c.joint.normalize(rng.uniform(-1, 1, c.joint.nq).tolist()) for c in model.coordinates)
+        for k, pose in world_poses(model, [x for part in parts for x in part]).items():
+            for twist in twists_at(model.bodies[k], pose, pose.p):
+                if abs(np.dot(twist.v, g)) > ORTHOGONAL or np.abs(np.cross(twist.w, g)).max() > ORTHOGONAL:
+                    return
+    message = f"gravity ({show(document.description.gravity)} m/s²) is orthogonal to every motion of the robot"
+    fix = "leave it if the robot moves horizontally; else set gravity in the plane of motion, such as (0, -9.81, 0)"
+    yield Found(document.root, "robot", message, fix)
+
+
+@rule("D217", "note")
+def upward_gravity(document: Document) -> Iterator[Found]:
+    """Gravity that points up.
+
+    All gravity torques have the wrong sign, unless the base hangs from a ceiling or its axis points down."""
+    g = _gravity(document)
+    if document.description is not None and g is not None:
+        k = int(np.abs(g).argmax())
+        if k > 0 and g[k] > 0:
+            message = f"gravity ({show(document.description.gravity)} m/s²) points up, along +{'xyz'[k]} of the base"
+            yield Found(document.root, "robot", message, f"leave it if +{'xyz'[k]} points down; else change its sign")
+
+
+def _gravity(document: Document) -> NDArray[np.float64] | None:
+    """The direction of gravity; None without gravity."""
+    g = np.array(document.description.gravity if document.description is not None else (0.0, 0.0, 0.0), float)
+    size = float(np.linalg.norm(g))
+    return g / size if 0 < size < math.inf else None
+
+
+@rule("D226", "note")
+def com_beyond_end(document: Document) -> Iterator[Found]:
+    """A center of mass beyond the far end of its link.
+
+    It was measured from the wrong end: in a standard DH row the frame is at the far end, and the center is at −a/2."""
+    hinged = {joint.child for joint in document.joints if joint.hinged or joint.endless}
+    ends: dict[str, list[NDArray[np.float64]]] = {}
+    for joint in document.joints:
+        if joint.parent in hinged:
+            ends.setdefault(joint.parent, []).append(np.array(joint.origin.xyz if joint.origin else (0.0, 0.0, 0.0)))
+    far = {name: max(points, key=np.linalg.norm) for name, points in ends.items()}
+    longest = max((float(np.linalg.norm(end)) for end in far.values()), default=0.0)
+    for (w,) in weights(document):
+        end, origin = far.get(w.link.name), w.part.origin
+        if w.mass <= 0 or end is None or origin is None or w.link.name in document.reaches:
+            continue
+        length = float(np.linalg.norm(end))
+        if length <= SHORT_LINK * longest:
+            continue
+        along = np.array(origin.xyz) @ end / length
+        last = max(float(point @ end) / length for point in ends[w.link.name])
+        if along > (1 + BEYOND_END) * last:
+            message = (
+                f"the center of mass of {w.link.who} is {along - last:.4g} m beyond the far end of the link, which is "
+                f"{last:.4g} m from its joint"
+            )
+            fix = "measure it from the link's frame; in a standard DH row that is at the far end"
+            yield Found(w.part.origin_at, w.link.who, message, fix)
 
 
 # against the shapes

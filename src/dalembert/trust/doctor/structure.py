@@ -41,6 +41,8 @@ SCHEMA: dict[str, tuple[frozenset[str], frozenset[str]]] = {
         ("texture", "filename", ""),
     )
 }
+SEVERAL_NUMBERS = ("xyz", "rpy", "size", "scale", "rgba")
+NUMBERS = {tag: attributes - {"name", "type", "filename", "joint", "link"} for tag, (attributes, _) in SCHEMA.items()}
 _HOMES: dict[str, list[str]] = {}  # of each element of a robot's parts: in which others it may stand
 for _tag, (_, _children) in SCHEMA.items():
     for _child in _children - {"transmission", "gazebo", "verbose"}:
@@ -126,6 +128,23 @@ def misspelt_attribute(document: Document, part: LinkPart | JointPart, e: Elemen
         if meant is not None and meant not in e.attributes:
             message = f"<{e.tag}> of {part.who} has the attribute {name!r}, which is none of URDF"
             yield Found(e, part.who, message, f"write {meant!r}")
+
+
+@rule("D132", "error", elements)
+def blank_in_number(document: Document, part: LinkPart | JointPart, e: Element) -> Iterator[Found]:
+    """A blank or line break that other readers reject.
+
+    urdfdom, and with it Pinocchio and ROS, drops the inertial of the link or rejects the file if a blank follows a
+    number, or if a tab or line break follows one of several."""
+    for name, text in document.written(e).items():
+        if name not in NUMBERS.get(e.tag, ()) or not text.strip():
+            continue
+        several = name in SEVERAL_NUMBERS
+        if any(blank in text.lstrip() for blank in "\t\r\n") if several else text != text.rstrip():
+            where = "between or after its numbers" if several else "after its number"
+            message = f"{name}={e.attributes[name]!r} of {part.who} has a blank or line break {where}"
+            better = " ".join(e.attributes[name].split())
+            yield Found(e, part.who, message, f"write {better!r}", document.set(e, **{name: better}))
 
 
 @rule("D122", "note")
