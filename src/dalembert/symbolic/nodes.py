@@ -88,9 +88,12 @@ def _built(tree: ast.expr, values: Values) -> Node:
             return _chain(tree, values, "product", (ast.Mult, ast.Div))
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             base, exponent = _built(left, values), _built(right, values)
-            if exponent.op == "number":
+            if exponent.op == "number" and np.isrealobj(exponent.x):
                 return evaluate(Node("power", exponent.how, (base,), tree), values)
-            if not any(n.op in ("name", "call") for n in exponent.walk()):  # 3/2, -1/2
+            constant = not any(n.op in ("name", "call") for n in exponent.walk()) and np.isrealobj(exponent.x)
+            if (
+                constant and 0 < exponent.size.flat[0] <= 100 * abs(exponent.x.flat[0]) < 1e300
+            ):  # 3/2, -1/2, no cancellation
                 return evaluate(Node("power", (float(exponent.x.flat[0].real),), (base,), tree), values)
             return evaluate(Node("call", ("pow",), (base, exponent), tree), values)
         case ast.Call(func=ast.Name(id=function), args=arguments, keywords=[]):
@@ -172,4 +175,6 @@ def apply(node: Node, x: Sequence[Array]) -> Array:
     if node.op == "power":
         n = node.how[0]
         return x[0] ** (int(n) if abs(n) < 100 and n == int(n) else n)
+    if node.how[0] == "atan2" and any(map(np.iscomplexobj, x)):
+        raise InputError("atan2 needs real arguments")
     return x[0] ** x[1] if node.how[0] == "pow" else FUNCTIONS[node.how[0]](*x)
