@@ -173,7 +173,7 @@ def comparable(s: LagrangianSystem, name: str) -> Quantity:
     def at(x: Expression, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         count = next(iter(values.values())).shape
         found = sp.lambdify(list(known.values()), x, "numpy")(*(values[name] for name in known))
-        return np.broadcast_to(np.asarray(found, float), count)
+        return np.broadcast_to(np.asarray(found, complex if np.iscomplexobj(found) else float), count)
 
     def whole(name: str, value: Nested) -> Quantity:
         return assembled(name, value, at, lambda x: text(s.writing(x)), {k: numbers.get(k) for k in known})

@@ -22,11 +22,11 @@ import numpy as np
 from dalembert.display import Displayed
 from dalembert.errors import DalembertError, InputError
 from dalembert.symbolic import balls
-from dalembert.symbolic.compare import DERIVATIVE, Comparison, Quantity, agree, compare, draw
+from dalembert.symbolic.compare import DERIVATIVE, Comparison, Quantity, agree, compare, draw, seed_of
 from dalembert.symbolic.entries import MOTION
 from dalembert.symbolic.formula import SHORT, read_equation, write_formula
-from dalembert.symbolic.nodes import build
-from dalembert.symbolic.steps import Steps, Tree, add, call, multiply, replaced, subtract, total
+from dalembert.symbolic.nodes import build, replaced
+from dalembert.symbolic.steps import Steps, Tree, add, call, multiply, subtract, total
 
 VERDICTS = ("right", "own", "unjudged", "follows", "unread", "wrong")  # from the best to the worst
 MOST_LINES, MOST_WAYS, CLOSEST = 500, 6, 5
@@ -406,7 +406,7 @@ def _value(tree: Tree, values: Mapping[str, Any]) -> Any:
 
 def same(a: Tree, b: Tree, quantity: Quantity) -> bool:
     """Whether two formulas have the same values."""
-    values = draw(quantity)
+    values = draw(quantity, seed=seed_of(a))
     with np.errstate(all="ignore"):
         return agree(build(a, values), balls.values(build(b, values)))
 
@@ -414,7 +414,7 @@ def same(a: Tree, b: Tree, quantity: Quantity) -> bool:
 def proportional(tree: Tree, quantity: Quantity, steps: Steps) -> bool:
     """Whether tree = 0 says the same as quantity = 0: one is the other times what has no rates, accelerations or forces
     in it. That factor is the same where all of these are others."""
-    values = draw(quantity)
+    values = draw(quantity, seed=seed_of(tree))
     fast = {*steps.v, *steps.a, *steps.inputs}
     other = {name: np.roll(x, 1) if name in fast else x for name, x in values.items()}
     with np.errstate(all="ignore"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -19,9 +20,11 @@ from dalembert.errors import DalembertError, InputError, unknown
 from dalembert.model import Model
 from dalembert.scalar import Scalar
 from dalembert.spatial import Inertia
+from dalembert.symbolic.collect import split_name
 from dalembert.symbolic.compare import Choices, Quantity
-from dalembert.symbolic.formula import evaluate
+from dalembert.symbolic.formula import SHORT, evaluate
 from dalembert.symbolic.lumps import LUMPED_AT_MOST, TooLargeError
+from dalembert.symbolic.nodes import replaced
 from dalembert.symbolic.parameters import center
 from dalembert.symbolic.polynomial import Polynomial
 from dalembert.symbolic.text import text
@@ -62,9 +65,12 @@ FEW = 400  # terms of M of which lumped constants are found at once
 NAME = re.compile(r"((?:d/dt )?d[LKP]/dqd?|[A-Za-zΓτ]+?)_?\[?\{?(\d[\d, ]*)?\}?\]?")
 ENERGY = re.compile(r"([KP])_?\{?(\d+)\}?")  # K1: of the first body
 NOT_UNIQUE = "C is not unique: this is C of the Christoffel symbols. Compare the whole matrix to check another choice."
+REPEATED = re.compile(r"c(?=\d{3}$)\d*(\d)\d*\1\d*")  # c121 is no cosine of a sum of angles
 MOTION = re.compile(
     r"(pc|vc|omega)_?\{?(\d+)\}?"
 )  # pc1: center of mass of the first body; its velocity; the body's rate
+LONGEST_NAMED = 5000  # characters of a formula that may name other entries
+MOST_EXACT = 300  # terms of a polynomial that formulas are compared with exactly
 MOST_TERMS = 5000  # of a difference, multiplied out
 
 
@@ -140,6 +146,28 @@ def _shape(A: Nested) -> str:
 # for comparing
 
 
+def named_entries(e: Equations, asked: str, formula: str) -> dict[str, str]:
+    """Return the derived formulas of the entries of M, C, c, g and Gamma that a formula names in the letters of these
+    equations (d12, phi1, c121); without those of the quantity that is asked for."""
+    symbols = symbols_of(e)
+    if not isinstance(formula, str) or len(formula) > LONGEST_NAMED:
+        return {}
+    try:
+        tree = e.letters.read(formula, list(symbols))[1]
+    except DalembertError:
+        return {}
+    found: dict[str, str] = {}
+    for name in {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - set(symbols):
+        christoffel = e.letters.quantities.get("Gamma") == "c" and REPEATED.fullmatch(name)
+        inward = f"Gamma{name[1:]}" if christoffel else e.letters.inward(re.sub(r"^d(\d\d)$", r"M\1", name))
+        if re.fullmatch(r"(M|C|c|g|Gamma)\d[\d,]*", inward) and (christoffel or not SHORT.fullmatch(name.lower())):
+            with suppress(DalembertError):
+                printed, p = entry(e, inward)
+                if split_name(printed)[0] != split_name(asked)[0] and len(p) <= MOST_TERMS:
+                    found[name] = repr(p)
+    return found
+
+
 def _only_body(e: Equations, k: int) -> Model:
     """The model with the inertia of one body, from 1."""
     bodies = [replace(body, inertia=Inertia(), rotor_inertia=0.0) for body in e.model.bodies]
@@ -168,7 +196,7 @@ def body_motion(e: Equations, letters: str, k: int) -> list[Polynomial]:
     if not 1 <= k <= len(e.model.bodies):
         raise InputError(f"there is no {letters}{k}: {e.name!r} has {len(e.model.bodies)} moving bodies")
     if letters == "omega":
-        found = joints.twists(e.model, joints.poses(e.model, e.q), e.qd)[k - 1].w
+        found: Sequence[Scalar] = joints.twists(e.model, joints.poses(e.model, e.q), e.qd)[k - 1].w
     else:
         found = kinematics.world_poses(e.model, e.q)[k - 1].point(center(e.model.bodies[k - 1].inertia))
         found = tuple(map(e.rate_of, found)) if letters == "vc" else found
@@ -187,6 +215,7 @@ def comparable(e: Equations, name: str) -> Quantity:
         from dalembert.symbolic import task_space
 
         return task_space.comparable(e, name)
+    value: Any
     motion = MOTION.fullmatch(name) if isinstance(name, str) else None
     if motion:
         printed, value = motion[1] + motion[2], body_motion(e, motion[1], int(motion[2]))
@@ -218,11 +247,24 @@ def comparable(e: Equations, name: str) -> Quantity:
         return lambda values: assembled(printed, make(), at, lambda p: "", {}).value(values)
 
     mistaken = {key: other(make) for key, make in mistakes(e, printed).items()}
+    names = {name: call("sgn", ast.Name(rate)) for name, rate in e.signs.items()}
+    for k in e.ring.turning:
+        names |= {s: call(f, ast.Name(f"q{k + 1}")) for s, f in zip(e.ring.joints[k], ("sin", "cos"), strict=False)}
+
+    def exact(i: int, j: int) -> ast.expr | None:
+        p = value
+        for k in (i, j):
+            p = p[k] if isinstance(p, list) else p
+        if e.ring.quaternions or len(p) > MOST_EXACT:
+            return None
+        return replaced(ast.parse(repr(p).replace("^", "**"), mode="eval").body, names.get)
+
     rows, floating = _told(value) if printed == "J" else (), printed in ("P", "L")
     if motion:  # x and y in a plane, and the one angular velocity there
-        rows = (tuple(i for i, x in enumerate(value) if x),)
+        rows = (tuple(i for i, x in enumerate(value) if x) or (2,),)
     units = e.ring.quaternions
     found = replace(found, difference=difference, mistaken=mistaken, rows=rows, floating=floating, units=units)
+    found = replace(found, exact=exact)
     if printed == "C" and len(value) > 1:
         parts = (other(partial(quantity, e, what)) for what in ("c", "Mdot"))
         return replace(found, choices=Choices(e.ring.rates[: e.nv], *parts))
@@ -317,6 +359,10 @@ def spread(formula: ast.expr) -> float:
 def scalars(e: Equations) -> dict[str, Any]:
     """What the names of a formula are in the ring: evaluating one with these gives a polynomial."""
     return {**e.ring.symbols, **{f"q{k}": q for k, q in enumerate(e.q, 1)}}
+
+
+def call(function: str, argument: ast.expr) -> ast.expr:
+    return ast.Call(ast.Name(function), [argument], [])
 
 
 def _fractions(formula: ast.expr) -> ast.expr:

@@ -35,6 +35,7 @@ SLOPES: dict[str, Callable[[Array, Array], Any]] = {  # |df/dx| where it is not 
     "sign": lambda x, y: 0.0,
     "pow": lambda x, y: abs(y) * (1 + 1 / abs(x)),
 }
+EXACT = 2.0**53  # whole numbers below are exact as floats
 CONSTANTS = {"pi": np.pi, "e": np.e, "j": 1j}
 
 
@@ -77,7 +78,7 @@ def _built(tree: ast.expr, values: Values) -> Node:
             return _name(tree, name, values)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             part = _built(operand, values)
-            if part.op == "number":
+            if part.op == "number" and abs(part.how[0]) < EXACT:
                 return evaluate(Node("number", (-part.how[0],), (), tree), values)
             return evaluate(Node("sum", (-1,), (part,), tree), values)
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
@@ -88,7 +89,7 @@ def _built(tree: ast.expr, values: Values) -> Node:
             return _chain(tree, values, "product", (ast.Mult, ast.Div))
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             base, exponent = _built(left, values), _built(right, values)
-            if exponent.op == "number" and np.isrealobj(exponent.x):
+            if exponent.op == "number" and np.isrealobj(exponent.x) and abs(exponent.how[0]) < EXACT:
                 return evaluate(Node("power", exponent.how, (base,), tree), values)
             constant = not any(n.op in ("name", "call") for n in exponent.walk()) and np.isrealobj(exponent.x)
             if (
@@ -136,6 +137,22 @@ def _chain(tree: ast.expr, values: Values, op: str, kinds: tuple[type[ast.operat
         parts.append(_built(step.right, values))
         how.append(1 if isinstance(step.op, kinds[0]) else -1)
     return evaluate(Node(op, tuple(how), tuple(parts), tree), values)
+
+
+def replaced(tree: ast.expr, change: Callable[[str], ast.expr | None]) -> ast.expr:
+    """The tree with formulas for some of its names."""
+    match tree:
+        case ast.Name(id=name):
+            return change(name) or tree
+        case ast.UnaryOp(op=op, operand=x):
+            return ast.UnaryOp(op, replaced(x, change))
+        case ast.BinOp(left=a, op=op, right=b):
+            return ast.BinOp(replaced(a, change), op, replaced(b, change))
+        case ast.Call(func=function, args=arguments):
+            return ast.Call(function, [replaced(x, change) for x in arguments], [])
+        case ast.List(elts=items):
+            return ast.List([replaced(x, change) for x in items])
+    return tree
 
 
 def evaluate(node: Node, values: Values) -> Node:

@@ -414,6 +414,7 @@ class Basis:
             for angle, at in names.angles.items()
             for f in (np.sin, np.cos)
         ]
+        self.columns = [(name, at) for name, at in self.columns if at.all() and np.isfinite(at).all()]
         logs = [np.log(abs(at)) for _, at in self.columns]
         self.logs = np.array([np.ones_like(logs[0]), *logs]) if logs else np.zeros((0, 0))
         self.solve = np.linalg.pinv(self.logs) if self.logs.shape[0] < self.logs.shape[1] else None
