@@ -77,7 +77,7 @@ bench: .venv/bench
 
 fuzz: .venv/test
 	failed=0; \
-	for fuzzer in "descriptions.py" "mjcf.py $(FOLDERS)" "logs.py" "graphs.py"; do \
+	for fuzzer in "descriptions.py" "mjcf.py $(FOLDERS)" "logs.py" "graphs.py" "verdict.py"; do \
 		$(BIN)/python fuzz/$$fuzzer --seconds $(or $(SECONDS),600) || failed=1; \
 	done; exit $$failed
 

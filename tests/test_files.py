@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from dalembert.files import replaced, whole
+from dalembert.files import parse_toml, replaced, whole
 
 WRITE = """
 import os, sys
@@ -137,3 +137,23 @@ def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     assert read_settings(marked("settings.toml", "gaps = 'cut'\n")) == {"gaps": "cut"}
     lines = [f"{k / 100},{k * k / 1e4},{k / 50},{k % 7},{k % 5}" for k in range(200)]
     assert read_log(marked("log.csv", "\n".join(["t,q1,q2,tau1,tau2", *lines])), arm).q.shape[1] == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[" + "a." * 100_000 + "a]", "32 parts"),
+        ("x = 1\n" + '"a" . ' * 100 + "b = 1", "at line 2"),
+        ("x = {" + "a." * 100 + "a = 1}", "32 parts"),
+        ("x = " + "9" * 5000, "too many digits"),
+        ("x = " + "[" * 20_000, "nested too deep"),
+    ],
+)
+def test_toml_that_is_no_file_of_a_person(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        parse_toml(text)
+
+
+def test_toml_with_many_dots() -> None:
+    numbers = ", ".join(["1.25"] * 200)
+    assert len(parse_toml(f"x = [{numbers}]\ny = '{'a.' * 99}'\n[a.b.c]\n")["x"]) == 200

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -51,6 +52,30 @@ def contents(path: Any, most: int) -> bytes:
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it is longer than {most >> 20} MiB", str(path))
     return data
+
+
+MAX_KEY_PARTS = 32  # of a TOML key a.b.c: the time that tomllib takes is quadratic in them
+_PART = r"""(?>[\w-]++|"[^"]*+"|'[^']*+')"""
+_NEXT = rf"[ \t]*+\.[ \t]*+{_PART}"
+_DOTTED = re.compile(rf"{_PART}(?:{_NEXT}){{0,{MAX_KEY_PARTS - 1}}}+({_NEXT})?+")
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML. Raise ValueError, with the line where it is known, for text that is not TOML, for keys of more than
+    MAX_KEY_PARTS parts, and for tables or lists that are nested too deep."""
+    import tomllib
+
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") >= MAX_KEY_PARTS and any(found[1] for found in _DOTTED.finditer(line)):
+            raise ValueError(f"a key has more than {MAX_KEY_PARTS} parts (at line {number}, column 1)")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("tables or lists are nested too deep") from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:
+        raise ValueError("an integer has too many digits") from None
 
 
 def place_of(path: Any) -> Path:

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 from dalembert.errors import InputError
 
-# What steers a terminal instead of being shown: controls but tabs and ends of lines, and marks of direction.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# What steers a terminal instead of being shown: controls but tabs and ends of lines, and marks of direction; and the
+# bytes of a file name that are not UTF-8, which cannot be printed.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _BREAK = re.compile("\\s*[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]\\s*")
 _MARKED = re.compile(r"[\\`*$]")
 # Names that generated sources use: words and functions of the language, their own variables, modules.
@@ -24,7 +25,10 @@ C_WORDS = re.compile(
     "(a?sin|a?cos|a?tan|atan2|sqrt|exp|log|tanh|fma|fabs|fmin|fmax|floor|ceil|pow)f?"
 )
 PYTHON_WORDS = re.compile("|".join(["v[0-9]+|out[0-9]+|batch|np|jnp|lax", *keyword.kwlist, *dir(builtins)]))
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets take for the beginning of one
+# How a formula of a spreadsheet begins: in full width too, and after spaces and characters without width.
+_FORMULA = re.compile(
+    "[\t\r]|[\\s\u00ad\u180e\u200b-\u200f\u2060-\u206f\ufe00-\ufe0f\ufeff]*[=+@\uff1d\uff0b\uff20\ufe62\ufe66\ufe6b\u2212\uff0d\ufe63-]"
+)
 
 
 def in_terminal(text: str) -> str:
@@ -45,12 +49,12 @@ def in_markdown(text: str) -> str:
 
 def in_table(name: str) -> str:
     """The head of a column, which no spreadsheet takes for a formula."""
-    return f"'{name}" if name.startswith(_FORMULA) else name
+    return f"'{name}" if _FORMULA.match(name) else name
 
 
 def from_table(text: str) -> str:
     """The name that `in_table` wrote: 't Hooft keeps its apostrophe."""
-    return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA) else text
+    return text[1:] if text.startswith("'") and _FORMULA.match(text[1:]) else text
 
 
 def identifier(name: str) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import os
 
 import pytest
 
 from dalembert.errors import DalembertError
+from dalembert.exercises import classes
 from dalembert.exercises.classes import (
+    Marked,
     give_variants,
     grade_file,
     grade_folder,
@@ -184,3 +187,84 @@ def test_names_in_the_list_of_variants_there_and_back(tmp_path):
     names = ["'t Hooft", "=Ada", "@x"]
     path = write_variants(tmp_path / "variants.csv", [Sheet("", (EXERCISE,), name) for name in names])
     assert list(read_variants(path)) == names
+
+
+HOSTILE = {  # files that a student may hand in, and what the marks say of them
+    "eve.toml": (b"x = " + b"9" * 5000, "too many digits"),
+    "hex.toml": (b'[[exercise]]\nfamily = "damping"\nseed = 0x' + b"f" * 5000, "seed must be a whole number"),
+    "deep.toml": (b"[" + b"a." * 100_000 + b"a]", "parts"),
+    "many.toml": (b"".join(b'[[exercise]]\nfamily = "damping"\nseed = %d\n' % k for k in range(5000)), "at most 200"),
+    "long.toml": (b'[[exercise]]\nfamily = "' + b"a" * 100_000 + b'"\nseed = 1', "unknown family"),
+    "huge.toml": (b'[[exercise]]\nfamily = "damping"\nseed = 1\n[exercise.answers]\nomega = 0x' + b"f" * 9000, ""),
+}
+
+
+def test_one_file_does_not_stop_the_marks_of_a_class(tmp_path):
+    handed = tmp_path / "handed"
+    handed.mkdir()
+    (handed / "ada.toml").write_text(write_answers(Sheet("", (EXERCISE,), "Ada"), [RIGHT]), encoding="utf-8")
+    for name, (data, _) in HOSTILE.items():
+        (handed / name).write_bytes(data)
+    marked = {m.file: m for m in grade_folder(handed)}
+    assert marked["ada.toml"].earned == EXERCISE.points
+    for name, (_, says) in HOSTILE.items():
+        assert says in marked[name].reasons and marked[name].earned == 0
+    path = write_marks(tmp_path / "marks.csv", list(marked.values()))
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))  # which refuses a field of more than 131,072 characters
+    assert len(rows) == len(HOSTILE) + 1
+
+
+def test_a_name_that_is_not_utf_8(tmp_path):
+    try:
+        (tmp_path / os.fsdecode(b"Jos\xe9.toml")).write_text(write_answers(Sheet("", (EXERCISE,)), [RIGHT]), "utf-8")
+    except (OSError, UnicodeError):
+        pytest.skip("this file system takes no such names")
+    path = write_marks(tmp_path / "marks.csv", grade_folder(tmp_path))
+    assert r"Jos\udce9.toml" in path.read_text(encoding="utf-8")
+
+
+def test_whatever_a_file_raises_is_its_row(tmp_path, monkeypatch):
+    def fail(*_):
+        raise KeyError("x")
+
+    monkeypatch.setattr(classes, "grade", fail)
+    (tmp_path / "ada.toml").write_text(write_answers(Sheet("", (EXERCISE,), "Ada"), [RIGHT]), encoding="utf-8")
+    (marked,) = grade_folder(tmp_path)
+    assert "KeyError" in marked.trouble and marked.student == "Ada"
+    monkeypatch.setattr(classes, "read_answers", fail)
+    assert "KeyError" in grade_folder(tmp_path)[0].trouble
+
+
+@pytest.mark.parametrize("text", ["student = 'Gül Öz'\nx =", "x ="])
+def test_an_unreadable_file_is_its_students(tmp_path, text):
+    (tmp_path / "Gül-Öz.toml").write_text(text, encoding="utf-8")
+    variants = {"Gül Öz": {("compose-rotations", 7)}, "Ada": {("compose-rotations", 7)}}
+    marked = grade_folder(tmp_path, variants)
+    assert [(m.student, m.earned, m.points) for m in marked] == [
+        ("Gül Öz", 0, EXERCISE.points),
+        ("Ada", 0, EXERCISE.points),
+    ]
+    assert "is not TOML" in marked[0].reasons and marked[1].reasons == "handed in nothing"
+
+
+def test_an_empty_folder_is_refused(tmp_path):
+    with pytest.raises(DalembertError, match="no files"):
+        grade_folder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name", ["=1+1", "＝1+1", " =1+1", "\u200b=1+1", "\ufeff@x", "\t+1", "  -2", "＋1", "−1", "\u2060\u200d =x"]
+)
+def test_no_cell_is_a_formula(tmp_path, name):
+    path = write_marks(tmp_path / "marks.csv", [Marked("f.toml", name, trouble=name)])
+    with open(path, encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["student"] == f"'{name}" and row["reasons"].startswith("'")
+
+
+def test_marks_do_not_steer_a_terminal(tmp_path):
+    file = tmp_path / "a.toml"
+    file.write_text('student = "\\u001b[2JAda\\u202e"\n[[exercise]]\nfamily = "damping"\nseed = 1', encoding="utf-8")
+    text = write_marks(tmp_path / "marks.csv", [grade_file(file)]).read_text(encoding="utf-8")
+    assert "Ada" in text and not {"\u001b", "\u202e"} & set(text)

@@ -447,3 +447,30 @@ def test_hostile_answers_earn_nothing_and_get_a_sentence(answer: Answer) -> None
 def test_answers_are_a_dictionary():
     with pytest.raises(InputError, match="answers map the name of each blank"):
         grade(find("dh-row").variant(1), ["x"])
+
+
+GRAVITY = Answer("g2", "formula", "0.8*g*cos(q1 + q2)", symbols=("g", "q1", "q2"), points=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "earned"),
+    [
+        ("0.8*9.81*cos(q1+q2)", 2),
+        ("7.848*cos(q1+q2)", 2),
+        ("-0.8*9.81*cos(q1+q2)", 1),
+        ("0.8*g*COS(Q1+q2)", 2),
+        ("0.8*G*cos(Q1+Q2)", 2),
+        ("0.8*g*SIN(Q1+q2)", 1),
+        ("0.8*g*cos(Q1+W2)", 0),
+    ],
+)
+def test_a_number_for_gravity_and_capital_letters(text: str, earned: float) -> None:
+    assert mark(GRAVITY, text).earned == earned, mark(GRAVITY, text).reason
+    if "9.81" in text and earned == 2:
+        assert "g = 9.81" in mark(GRAVITY, text).reason
+
+
+def test_decimal_commas_in_a_matrix_are_named() -> None:
+    answer = Answer("R", "matrix", [[0.5, 1.0], [2.0, 3.0]])
+    assert "decimals with a point" in mark(answer, "[[0,5, 1,0], [2,0, 3,0]]").reason
+    assert "[[1, 2], [3, 4]]" in mark(answer, "[[1, 2, 3], [2, 3, 4]]").reason

@@ -155,3 +155,67 @@ def test_a_file_without_steps_says_so():
 def test_a_derivation_is_text(lines):
     with pytest.raises(dl.InputError, match="text, or a list of its lines"):
         dl.load("planar-2r").equations().derivation().check(lines)
+
+
+WRONG_MOTION = """
+v_c2 = [l1 s1 qd1 - r2 s12 (qd1+qd2), l1 c1 qd1 + r2 c12 (qd1+qd2), 0]
+omega_2 = qd1 - qd2
+P1 = m1 g r1 s1
+P2 = m2 g (l1 s1 + r2 s12)
+"""
+
+
+def test_velocities_are_steps():
+    derivation = dl.load("planar-2r").equations().derivation()
+    result = derivation.check(WRONG_MOTION)
+    assert [x.verdict for x in result.lines] == ["wrong", "wrong", "right", "right"] and not result
+    assert all("sign" in x.reason for x in result.lines[:2])
+    right = WRONG_MOTION.replace("[l1 s1", "[-l1 s1").replace("qd1 - qd2", "qd1 + qd2")
+    assert derivation.check(right)
+    assert derivation.check(r"p_{c2} = [l1 c1 + r2 c12, l1 s1 + r2 s12]") and derivation.check("omega_1 = [0, 0, qd1]")
+    spatial = dl.load("rp").equations()
+    omega = spatial.quantity("omega2").derived
+    assert spatial.derivation().check(f"omega_2 = {omega}") and not spatial.derivation().check("omega_2 = [qd1, 7, 0]")
+
+
+@pytest.mark.parametrize("line", ["foo = qd1 + 7", "r_2 = [l1 c1, l1 s1, 9]", "a = 3 m1", "a = 3 m1\nb = a"])
+def test_a_line_that_was_not_judged_does_not_count(line):
+    derivation = dl.load("planar-2r").equations().derivation()
+    alone = derivation.check(line)
+    assert not alone and {x.verdict for x in alone.lines} == {"unjudged"}
+    result = derivation.check(f"{line}\nP1 = m1 g r1 s1")
+    assert not result and result.record()["right"] is False and "1 of" in str(result) and "not judged" in str(result)
+    assert [x.verdict for x in result.lines[-1:]] == ["right"]
+
+
+def test_a_name_of_ones_own_counts_once_a_right_line_depends_on_it():
+    derivation = dl.load("planar-2r").equations().derivation()
+    assert derivation.check("k = m2*r2\nh = k*l1\nM12 = I2 + m2*r2^2 + h*c2")
+    assert not derivation.check("h = m2*l1*r2\nM12 = I2 + m2*r2^2 + m2*l1*r2*c2 + 0*h")
+    assert not derivation.check("h = 2*m2*l1*r2\nM12 = I2 + m2*r2^2 + h*c2")
+
+
+def test_a_step_is_a_name_in_later_lines():
+    derivation = dl.load("planar-2r").equations().derivation()
+    lines = [
+        "d22 = I2 + m2*r2^2",
+        "d12 = d22 + m2*l1*r2*c2",
+        "d12 qdd1 + d22 qdd2 + m2*l1*r2*s2*qd1^2 + m2*r2*g*c12 = tau2",
+    ]
+    assert derivation.check(lines), derivation.check(lines)
+    wrong = derivation.check([lines[0].replace("+", "-"), *lines[1:]])
+    assert not wrong and wrong.first.number == 1
+
+
+def test_every_name_of_a_chain_is_judged():
+    derivation = dl.load("planar-2r").equations().derivation()
+    assert derivation.check("M12 = M21 = I2 + m2*(r2^2 + l1*r2*c2)")
+    assert not derivation.check("M12 = M11 = I2 + m2*(r2^2 + l1*r2*c2)")
+
+
+def test_matrices_in_latex():
+    derivation = dl.load("planar-2r").equations().derivation()
+    M12 = "I_2 + m_2 (r_2^2 + l_1 r_2 c_2)"
+    rows = rf"I1 + I2 + m1 r1^2 + m2 (l1^2 + r2^2 + 2 l1 r2 c2) & {M12} \\ {M12} & I2 + m2 r2^2"
+    D = rf"M &= \begin{{bmatrix}} {rows} \end{{bmatrix}}"
+    assert derivation.check(D) and not derivation.check(D.replace("l_1", "l_2"))

@@ -137,3 +137,31 @@ def test_the_table_of_letters_is_that_of_the_page():
 
     page = (Path(__file__).parents[2] / "docs" / "equations.md").read_text(encoding="utf-8")
     assert table() in page
+
+
+def test_entries_are_symbols_in_the_letters_of_the_notes():
+    """In the Lagrange notes phi is gravity, also inside a formula, where it was read as the joint angle."""
+    e = dl.load("planar-2r").equations(letters="lagrange-notes")
+    tau2 = r"d_{21}\ddot q_1 + d_{22}\ddot q_2 + c_{112}\dot q_1^2 + \phi_2"
+    assert e.compare("tau2", tau2)
+    assert not e.compare("tau2", tau2.replace(r"\phi_2", r"\phi_1"))
+    assert not e.compare("tau2", tau2.replace("c_{112}", "c_{111}"))
+    assert e.compare("tau2", "D21 qdd1 + D22 qdd2 + c112 qd1^2 + phi2")
+    with pytest.raises(dl.DalembertError, match="unknown symbol 'phi1'"):
+        e.compare("phi1", "phi1")
+    assert dl.load("planar-2r").equations().compare("g2", r"m_2 r_2 g \cos(\phi_1 + \phi_2)"), "an angle elsewhere"
+
+
+@pytest.mark.parametrize("letters", ["lee", "murray", "siciliano"])
+def test_the_pose_is_reached_where_t_is_the_kinetic_energy(letters):
+    e = dl.load("planar-2r").equations(letters=letters)
+    assert e.entry("T14") == dl.load("planar-2r").equations(letters=letters).fk()[0][3]
+    assert e.text("T14").startswith("T14 =") and e.compare("T14", e.text("T14").partition("=")[2])
+    assert e.quantity("T").name == "K"
+
+
+def test_a_number_for_gravity():
+    e = dl.load("planar-2r").equations()
+    assert e.compare("g2", "m2*r2*9.81*c12").where == "for this system, where g = 9.81"
+    wrong = e.compare("g2", "m2*r2*9.81*s12")
+    assert not wrong and [s.kind for s in wrong.slips] == ["sin/cos"]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dalembert.arguments import array, number
 from dalembert.errors import InputError, UnknownNameError, unknown
-from dalembert.files import whole
+from dalembert.files import parse_toml, whole
 from dalembert.model import Model
 from dalembert.model.model import BASE
 
@@ -117,11 +117,9 @@ class SphereModel:
         """Of what `save` wrote, or of TOML or JSON with `spheres = {link = [[x, y, z, radius], …], …}` in the frames
         of the links of `model`, and if wanted `pairs = [[link, link], …]` and `overestimate`. Without pairs, those that
         never meet or always touch are left out as for spheres that are made."""
-        import tomllib
-
         file = Path(path)
         try:
-            read = tomllib.loads if file.suffix.lower() == ".toml" else json.loads
+            read = parse_toml if file.suffix.lower() == ".toml" else json.loads
             text = read(file.read_text(encoding="utf-8-sig"))
         except OSError as error:
             raise InputError(f"{file}: cannot be read: {error.strerror}") from None

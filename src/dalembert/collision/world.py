@@ -16,7 +16,6 @@ with n = 0, d = −FAR. Meshes become spheres that enclose them, clouds of point
 from __future__ import annotations
 
 import inspect
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, count, number
 from dalembert.errors import InputError, unknown
+from dalembert.files import parse_toml
 from dalembert.spatial.rotation import from_rpy
 
 Array = NDArray[np.float64]
@@ -214,7 +214,7 @@ class World:
         and what the method of that name takes; files of meshes are looked for from the file's folder."""
         file = Path(path)
         try:
-            text = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+            text = parse_toml(file.read_text(encoding="utf-8-sig"))
         except OSError as error:
             raise InputError(f"{file}: cannot be read: {error.strerror}") from None
         except ValueError as error:

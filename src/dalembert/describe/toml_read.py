@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_args
@@ -71,6 +70,7 @@ from dalembert.describe.toml_schema import (
     TomlShape,
 )
 from dalembert.errors import DescriptionError, InputError, Place, UnknownNameError, unknown
+from dalembert.files import parse_toml
 from dalembert.friction.laws import Friction, friction
 from dalembert.joints import JOINTS
 from dalembert.spatial.vector import add, scale
@@ -125,14 +125,12 @@ def read_toml(text: str, *, file: str | None = None, strict: bool = False) -> De
 
 def _parse(source: Source) -> dict[str, Any]:
     try:
-        return tomllib.loads(source.text)
-    except RecursionError:
-        raise source.error((), "tables or lists are nested too deep") from None
-    except ValueError as error:  # TOMLDecodeError is one; so is an integer of too many digits
+        return parse_toml(source.text)
+    except ValueError as error:
         message = str(error)
         at = re.search(r"\(at line (\d+), column (\d+)\)", message)
         place = Place(source.file, int(at[1]), int(at[2])) if at else Place(source.file)
-        message = re.sub(r"\s*\(at [^)]*\)|: value has .*", "", message)
+        message = re.sub(r"\s*\(at [^)]*\)", "", message)
         raise DescriptionError(f"{place}: not valid TOML: {message}") from None
 
 

@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 import os
-import tomllib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +20,15 @@ from dalembert.exercises.exercise import Exercise, Family, find
 from dalembert.exercises.grading import Grade, grade
 from dalembert.exercises.sheets.markup import PLAIN, write_line
 from dalembert.exercises.sheets.sheet import Sheet
-from dalembert.files import contents, whole
-from dalembert.names import from_table, in_line, in_table
+from dalembert.files import contents, parse_toml, whole
+from dalembert.names import file_name, from_table, in_line, in_table, in_terminal
 
 SEEDS = 1_000_000  # a seed drawn from a name is below
 TRIES = 50  # seeds after it that are looked at for a variant that nobody has
+MAX_EXERCISES = 200  # in a file of answers
+MAX_SEED = 2**63 - 1
+MAX_FAMILY = 60  # characters of the name of a family that a row repeats
+MAX_CELL = 30_000  # characters; a cell of a spreadsheet holds some more
 LARGEST = 1 << 20  # [bytes] of a class list or a file of answers
 HEADS = ("name", "student", "full name", "student name", "id", "email", "email address", "username")
 SPLIT = (("first name", "given name"), ("surname", "last name", "family name"))  # together they are the name
@@ -59,7 +63,7 @@ def read_class(path: str | os.PathLike[str]) -> list[str]:
     if -1 in columns:
         columns = [next((head.index(name) for name in HEADS if name in head), -1)]
     found = columns != [-1]
-    students = [in_line(" ".join(row[k] for k in (columns if found else [0]) if k < len(row))) for row in rows[found:]]
+    students = [_name(" ".join(row[k] for k in (columns if found else [0]) if k < len(row))) for row in rows[found:]]
     students = [name for name in students if name]
     if not students:
         raise InputError(f"{os.fspath(path)} names no students: it should have a column 'name', or a name on each line")
@@ -67,6 +71,11 @@ def read_class(path: str | os.PathLike[str]) -> list[str]:
     if twice:
         raise InputError(f"{os.fspath(path)} names {twice[0]!r} twice: add what tells the two apart")
     return students
+
+
+def _name(text: object) -> str:
+    """The name of a student, on one line and without what would steer a terminal."""
+    return in_terminal(in_line(str(text)))[:MAX_CELL].strip()
 
 
 def give_variants(
@@ -115,12 +124,14 @@ def read_answers(path: str | os.PathLike[str]) -> tuple[str, list[tuple[str, int
     """(student, [(family, seed, answers), …]) of a file of answers."""
     name = Path(path).name
     try:
-        data = tomllib.loads(read_text(path))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        data = parse_toml(read_text(path))
+    except ValueError as error:
         raise InputError(f"{name} is not TOML: {str(error)[:200]}") from None
     tables = data.get("exercise")
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise InputError(f"{name} has no [[exercise]], with family, seed and answers")
+    if len(tables) > MAX_EXERCISES:
+        raise InputError(f"{name} has {len(tables)} exercises; at most {MAX_EXERCISES} are graded")
     read: list[tuple[str, int, Mapping[str, object]]] = []
     for k, table in enumerate(tables, 1):
         family, seed, answers = table.get("family"), table.get("seed"), table.get("answers", {})
@@ -150,9 +161,11 @@ class Marked:
 
     @property
     def reasons(self) -> str:
+        answered = any(m.given for *_, g in self.grades for m in g.marks)
         told = [
             f"{family} {seed}: {' '.join(f'{m.name}: {write_line(m.reason, PLAIN)}' for m in g.marks)}"
             for family, seed, g in self.grades
+            if answered or not self.trouble
         ]
         return in_line(" | ".join([*told, *filter(None, [self.trouble])]))
 
@@ -163,31 +176,60 @@ def grade_file(
     """The marks of a file of answers; never an error, whatever the file holds. An exercise counts once. With `variants`
     (student → family and seed), only one's own variant counts, and what is left out counts as unanswered. `shown`: the
     file as the marks name it."""
-    name, student = Path(path).name, Path(path).stem
+    name, student = Path(path).name, _name(Path(path).stem)
     try:
         if Path(path).suffix.lower() != ".toml":
             raise InputError(f"{name} is no file of answers, which end in .toml")
         student, read = read_answers(path)
+        student = student if student in (variants or ()) else _name(student)
         own = None if variants is None else variants.get(student)
         if variants is not None and own is None:
             raise InputError(f"{student!r} is not in the list of variants")
         grades, trouble, seen = [], [], set[tuple[str, int]]()
         left_out = sorted((own or set()) - {(family, seed) for family, seed, _ in read})
         for family, seed, answers in [*read, *((*one, dict[str, object]()) for one in left_out)]:
+            if not 0 <= seed <= MAX_SEED:
+                trouble.append(f"{family[:MAX_FAMILY]}: the seed must be a whole number from 0 to 2^63 - 1")
+                continue
             if (family, seed) in seen:
-                trouble.append(f"{family} {seed} is there twice, and the first one counts")
+                trouble.append(f"{family[:MAX_FAMILY]} {seed} is there twice, and the first one counts")
                 continue
             seen.add((family, seed))
             if own is not None and (family, seed) not in own:
-                trouble.append(f"{family} {seed} is not the variant of {student}, and does not count")
+                trouble.append(f"{family[:MAX_FAMILY]} {seed} is not the variant of {student}, and does not count")
                 continue
             try:
                 grades.append((family, seed, grade(find(family).variant(seed), answers)))
-            except DalembertError as error:
-                trouble.append(f"{family} {seed}: {error}")
+            except Exception as error:  # the other exercises of the file count
+                trouble.append(f"{family[:MAX_FAMILY]} {seed}: {_reason(error)}")
         return Marked(shown or name, student, tuple(grades), "; ".join(trouble))
-    except DalembertError as error:
-        return Marked(shown or name, student, trouble=str(error))
+    except Exception as error:  # the other files of the class count
+        owner = _owner(path, variants or {})
+        return Marked(shown or name, owner or student, _unanswered((variants or {}).get(owner, ())), _reason(error))
+
+
+def _reason(error: Exception) -> str:
+    """The words of an error, after its kind if it is none of Dalembert's."""
+    kind = "" if isinstance(error, DalembertError) else f"cannot be graded, {type(error).__name__}: "
+    return f"{kind}{str(error)[:300]}"
+
+
+def _owner(path: str | os.PathLike[str], variants: Mapping[str, object]) -> str:
+    """The student whose file this is though it cannot be read, "" if nobody's: by its line `student = …`, or by its
+    name, as `make --class` named it."""
+    try:
+        line = re.search(r"""^\s*student\s*=\s*["'](.*?)["']\s*(?:#.*)?$""", read_text(path), re.MULTILINE)
+    except DalembertError:
+        line = None
+    if line and _name(line[1]) in variants:
+        return _name(line[1])
+    found = [student for student in variants if file_name(student).casefold() == Path(path).stem.casefold()]
+    return found[0] if len(found) == 1 else ""
+
+
+def _unanswered(variants: Iterable[tuple[str, int]]) -> tuple[tuple[str, int, Grade], ...]:
+    """The grades of who answered nothing."""
+    return tuple((family, seed, grade(find(family).variant(seed), {})) for family, seed in sorted(variants))
 
 
 def grade_folder(
@@ -202,21 +244,29 @@ def grade_folder(
         for p in Path(folder).rglob("*")
         if p.is_file() and not any(part.startswith(".") for part in p.relative_to(folder).parts)
     )
+    if not files:
+        raise InputError(f"{os.fspath(folder)!r} contains no files of answers")
     marked = []
     for k, file in enumerate(files, 1):
         say(f"grading {file.name}, {k} of {len(files)}")
         marked.append(grade_file(file, variants, file.relative_to(folder).as_posix()))
-    missing = sorted(set(variants or ()) - {m.student for m in marked})
-    return [*marked, *(Marked("", student, trouble="handed in nothing") for student in missing)]
+    variants = variants or {}
+    missing = sorted(set(variants) - {m.student for m in marked})
+    return [*marked, *(Marked("", name, _unanswered(variants[name]), "handed in nothing") for name in missing)]
 
 
 def write_table(path: str | os.PathLike[str], head: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
     """Rows of words and numbers as CSV that no spreadsheet takes for formulas."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    table.writerow(head)
-    table.writerows([in_table(x) if isinstance(x, str) else x for x in row] for row in rows)
+    table.writerows([_cell(x) if isinstance(x, str) else x for x in row] for row in (head, *rows))
     return whole(path, lambda file: file.write(out.getvalue().encode()))
+
+
+def _cell(text: str) -> str:
+    """A text that no spreadsheet takes for a formula, no terminal for orders, and that fits into a cell."""
+    safe = in_table(in_terminal(text))
+    return safe if len(safe) <= MAX_CELL else f"{safe[: MAX_CELL - 1]}…"
 
 
 def write_marks(path: str | os.PathLike[str], marked: Sequence[Marked]) -> Path:

@@ -20,12 +20,12 @@ import numpy as np
 
 from dalembert.arguments import of_kind
 from dalembert.display import Displayed
-from dalembert.errors import DalembertError, InputError
+from dalembert.errors import DalembertError, InputError, UnknownNameError
 from dalembert.exercises.exercise import Answer, Exercise
 from dalembert.exercises.numbers import LONGEST, Number, clean, read_number, read_unit, shorten
 
 if TYPE_CHECKING:
-    from dalembert.symbolic.compare import Quantity
+    from dalembert.symbolic.compare import Comparison, Quantity
     from dalembert.symbolic.slips import Slip
 
 ONE_SLIP, TWO_SLIPS = 0.5, 0.25
@@ -173,8 +173,9 @@ def _size(answer: Answer) -> str:
 
 # ------------------------------------------------------------------------------------------------------ formulas
 def grade_formula(answer: Answer, text: str) -> Judged:
-    if is_equal(answer, str(answer.value), text):
-        return 1.0, "Right."
+    where = compare_formula(answer, str(answer.value), text)
+    if where is not None:
+        return 1.0, f"Right{', ' * bool(where)}{where}."
     for wrong in answer.wrong:
         if is_equal(answer, str(wrong.value), text):
             return wrong.credit, wrong.reveals
@@ -194,19 +195,37 @@ def _count(formula: str) -> Counter[str]:
 
 
 def is_equal(answer: Answer, wanted: str, given: str) -> bool:
-    """Whether two formulas in the answer's symbols are equal."""
-    from dalembert.symbolic.compare import compare
+    """Return whether two formulas in the answer's symbols are equal."""
+    return compare_formula(answer, wanted, given) is not None
 
-    return bool(compare(_quantity(answer.name, wanted, answer.symbols), given, slips=False))
+
+def compare_formula(answer: Answer, wanted: str, given: str) -> str | None:
+    """Return what must hold for two formulas of an answer to be equal, "" if nothing must; None if they differ."""
+    result = _compare(answer, wanted, given, slips=False)
+    return result.where if result else None
 
 
 def find_slips(answer: Answer, wanted: str, given: str) -> list[str]:
     """The one or two slips that make a formula wrong, in words; none if they do not explain it."""
-    from dalembert.symbolic.compare import compare
-
-    slips = compare(_quantity(answer.name, wanted, answer.symbols), given).slips
+    slips = _compare(answer, wanted, given, slips=True).slips
     few = len(slips) <= 2 and 2 * sum(map(_added, slips)) <= _count(wanted).total()
     return [str(slip) for slip in slips] if few else []
+
+
+def _compare(answer: Answer, wanted: str, given: str, slips: bool) -> Comparison:
+    """Compare two formulas in the answer's symbols; capital letters are read as small ones where only these exist."""
+    from dalembert.symbolic.compare import compare
+    from dalembert.symbolic.nodes import FUNCTIONS
+
+    quantity = _quantity(answer.name, wanted, answer.symbols)
+    try:
+        return compare(quantity, given, slips=slips)
+    except UnknownNameError:
+        small = {name.lower(): name for name in (*FUNCTIONS, *answer.symbols)}
+        again = re.sub(r"(?<!\\)\b[A-Za-z]\w*", lambda word: small.get(word[0].lower(), word[0]), given)
+        if again == given:
+            raise
+        return compare(quantity, again, slips=slips)
 
 
 @lru_cache(1000)
@@ -285,7 +304,9 @@ def read_cells(text: str, shape: tuple[int, ...]) -> np.ndarray:
     if len(rows) != wanted or any(len(row) != shape[-1] for row in rows):
         size = f"{shape[0]} entries" if len(shape) == 1 else f"{shape[0]} rows of {shape[1]} entries"
         given = " and ".join(str(len(row)) for row in rows[:4]) or "no"
-        raise InputError(f"it should have {size}, and yours has {len(rows)} of {given}; write [[1, 2], [3, 4]]")
+        commas = [len(row) for row in rows] == [2 * shape[-1]] * wanted and re.search(r"\d,\d", text)
+        hint = "write decimals with a point, as in 0.5" if commas else "write [[1, 2], [3, 4]]"
+        raise InputError(f"it should have {size}, and yours has {len(rows)} of {given}; {hint}")
     return np.array(rows, dtype=object).reshape(shape)
 
 

@@ -16,8 +16,8 @@ from dalembert.lagrange.derive import null_space, shortened, solve
 from dalembert.lagrange.symbols import Expression, sp, tidy
 from dalembert.symbolic.check import Marker
 from dalembert.symbolic.collect import split_name
-from dalembert.symbolic.compare import Comparison, Quantity, compare
-from dalembert.symbolic.entries import assembled, find_entry
+from dalembert.symbolic.compare import Choices, Comparison, Quantity, compare
+from dalembert.symbolic.entries import NOT_UNIQUE, assembled, find_entry
 from dalembert.symbolic.steps import Steps
 from dalembert.symbolic.text import text
 
@@ -173,10 +173,18 @@ def comparable(s: LagrangianSystem, name: str) -> Quantity:
     def at(x: Expression, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         count = next(iter(values.values())).shape
         found = sp.lambdify(list(known.values()), x, "numpy")(*(values[name] for name in known))
-        return np.broadcast_to(np.asarray(found, float), count)
+        return np.broadcast_to(np.asarray(found, complex if np.iscomplexobj(found) else float), count)
 
-    found = assembled(printed, value, at, lambda x: text(s.writing(x)), {k: numbers.get(k) for k in known})
-    return replace(found, floating=printed[0] == "P")  # a potential energy is defined up to a constant
+    def whole(name: str, value: Nested) -> Quantity:
+        return assembled(name, value, at, lambda x: text(s.writing(x)), {k: numbers.get(k) for k in known})
+
+    found = whole(printed, value)
+    if printed == "C" and s.n > 1:
+        M_dot = [[rate_of(s, x) for x in row] for row in s._terms.M]
+        parts = (whole(name, x).value for name, x in (("c", velocity_terms(s)), ("Mdot", M_dot)))
+        return replace(found, choices=Choices([rated(q, 1) for q in s._alphabet.names], *parts))
+    hint = NOT_UNIQUE if re.fullmatch(r"C[\d,]+", printed) else ""
+    return replace(found, floating=printed[0] == "P", hint=hint)  # a potential energy is defined up to a constant
 
 
 def compare_formula(s: LagrangianSystem, name: str, formula: str) -> Comparison:

@@ -2,14 +2,15 @@
 
 Each line is matched with a step (K, ∂L/∂q̇₁, M12, an equation of motion, …) and compared with it. What is not right is
 worked out again from the reader's own earlier lines: if that is what they wrote, the line follows from them and is no
-second mistake. A name that is no step is the reader's own, and means what they say from there on.
+second mistake. A name that is no step is the reader's own, and means what they say from there on; its line counts only
+if a right line depends on it, else it was not judged.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,12 +21,14 @@ import numpy as np
 
 from dalembert.display import Displayed
 from dalembert.errors import DalembertError, InputError
-from dalembert.symbolic.compare import DERIVATIVE, Comparison, Quantity, agree, compare, draw
+from dalembert.symbolic import balls
+from dalembert.symbolic.compare import DERIVATIVE, Comparison, Quantity, agree, compare, draw, seed_of
+from dalembert.symbolic.entries import MOTION
 from dalembert.symbolic.formula import SHORT, read_equation, write_formula
-from dalembert.symbolic.nodes import build
-from dalembert.symbolic.steps import Steps, Tree, call, replaced, subtract, total
+from dalembert.symbolic.nodes import build, replaced
+from dalembert.symbolic.steps import Steps, Tree, add, call, multiply, subtract, total
 
-VERDICTS = ("right", "follows", "wrong", "own", "unread")
+VERDICTS = ("right", "own", "unjudged", "follows", "unread", "wrong")  # from the best to the worst
 MOST_LINES, MOST_WAYS, CLOSEST = 500, 6, 5
 ALIASES = {"D": "M", "T": "K", "KE": "K", "Ek": "K", "V": "P", "U": "P", "PE": "P", "Ep": "P", "G": "g", "phi": "g"}
 ALIASES |= {"H": "M", "Q": "psi", "Tau": "tau", "τ": "tau", "Γ": "Gamma", "B": "B"}
@@ -35,9 +38,12 @@ DROPPED = re.compile(
     r"\\(?:left|right|bigl?|bigr?|Bigl?|Bigr?|displaystyle|nonumber|notag|,|;|!|:| |quad|qquad)(?![a-zA-Z])"
 )
 ORNAMENT = re.compile(r"^\s*(?:[-*•]\s|\(?\d+[.)]\s|(?:=>|⇒|→|\\Rightarrow|\\implies|\\therefore|∴)\s*)+")
+ALIGNMENT = re.compile(r"(\\begin\{(\w*matrix|array)\}.*?\\end\{\2\})|&")  # & outside of matrices
 SLOPE = re.compile(r"(d/dt)?d([LKTPVU])/d(.+?)|d(?:d([LKTPVU])/d(.+?))/dt")
 
 
+OPEN = {"follows": "follow from a mistake", "unread": "could not be read", "unjudged": "not judged"}
+UNJUDGED = "not judged: it is no step of this derivation, and no right line depends on it"
 Distance = tuple[int, float]  # how many parts of an equation differ, how far it is off
 
 
@@ -54,17 +60,17 @@ class Judged:
 
     def __str__(self) -> str:
         reason = f": {self.reason}" if self.reason else ""
-        return f"{self.number:>3}  {self.verdict:<8}{self.step or self.line[:40]}{reason}"
+        return f"{self.number:>3}  {self.verdict:<9}{self.step or self.line[:40]}{reason}"
 
 
 @dataclass(frozen=True)
 class CheckedDerivation(Displayed):
-    """What was found: true if every line could be read and none is wrong."""
+    """The verdicts on all lines. It is true if every line was judged and is right."""
 
     lines: tuple[Judged, ...]
 
     def __bool__(self) -> bool:
-        return bool(self.lines) and all(x.verdict in ("right", "own") for x in self.lines)
+        return any(x.verdict == "right" for x in self.lines) and all(x.verdict in ("right", "own") for x in self.lines)
 
     @property
     def first(self) -> Judged | None:
@@ -80,7 +86,9 @@ class CheckedDerivation(Displayed):
         elif self.first:
             head = f"The first mistake is in line {self.first.number}, {self.first.step}."
         else:
-            head = "No mistake was found, but not every line could be read."
+            rest = [(counts[v], words) for v, words in OPEN.items() if counts[v]]
+            head = f"No mistake was found in {counts['right']} of {len(self.lines)} lines: "
+            head += ", ".join(f"{n} {words}" for n, words in rest) + "."
         return "\n".join([*map(str, self.lines), "", head])
 
     def record(self) -> dict[str, Any]:
@@ -104,7 +112,14 @@ def check(steps: Steps, lines: str | Sequence[str]) -> CheckedDerivation:
     if len(lines) > MOST_LINES:
         raise InputError(f"a derivation of {len(lines)} lines is too long: at most {MOST_LINES} are read")
     marker = Marker(steps)
-    return CheckedDerivation(tuple(marker.judge(*numbered) for numbered in statements(lines)))
+    judged = [marker.judge(*numbered) for numbered in statements(lines)]
+    open_ = [x.verdict == "own" and x.number not in marker.confirmed for x in judged]
+    return CheckedDerivation(
+        tuple(
+            replace(x, verdict="unjudged", reason=UNJUDGED) if idle else x
+            for x, idle in zip(judged, open_, strict=True)
+        )
+    )
 
 
 def statements(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -116,7 +131,7 @@ def statements(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
             r"\\(?:begin|end)\{(?:align|aligned|equation|gather|gathered|split)\*?\}|\$\$?|\\\[|\\\]", " ", line
         )
         line = re.sub(r"(?<!\\)#.*|(?<!\\)%.*", "", line) if not line.lstrip().startswith("\\") else line
-        line = ORNAMENT.sub("", line.replace("&", "").rstrip().removesuffix("\\\\").strip()).strip(" .;,")
+        line = ORNAMENT.sub("", ALIGNMENT.sub(r"\1", line).rstrip().removesuffix("\\\\").strip()).strip(" .;,")
         line = line.replace(":=", "=").replace("==", "=").replace("≡", "=")
         if line.startswith("=") and before:
             found.append((before[0], f"{before[1]} {line}"))
@@ -138,13 +153,19 @@ class Marker:
     worked: dict[str, list[tuple[Tree, frozenset[str]]]] = field(default_factory=dict)
     quantities: dict[str, Quantity] = field(default_factory=dict)
     own: dict[str, Tree] = field(default_factory=dict)
+    written: dict[str, Tree] = field(default_factory=dict)  # the steps so far, by the reader's names for them
+    origin: dict[str, frozenset[int]] = field(default_factory=dict)  # the lines that an own name comes from
+    confirmed: set[int] = field(default_factory=set)  # lines of own names that a right line depends on
 
     def judge(self, number: int, line: str) -> Judged:
         sides = [side.strip() for side in line.split("=")]
         try:
             if any(not side for side in sides):
                 raise InputError("one side of the equation is empty")
-            return self._judge(number, line, sides)
+            judged = self._judge(number, line, sides)
+            if judged.verdict == "right":
+                self.confirm(number, line, sides, judged)
+            return judged
         except DalembertError as error:
             return Judged(number, line, "", "unread", str(error))
         except RecursionError:  # by which the tree of a formula is walked
@@ -160,13 +181,32 @@ class Marker:
                 tree = self.read(sides[-1])
                 if isinstance(tree, ast.List) and self.known_step(own):  # a matrix M beside a mass M
                     return self.step_line(number, line, own, sides[1:])
+                self.origin[own] = frozenset((number,)).union(*(self.origin[x] for x in self.own_names(sides[-1])))
                 self.own[own] = tree
                 return Judged(number, line, own, "own", "taken as you define it")
             return self.equation(number, line, sides)
         formulas = [side for side, name in zip(sides[1:], names[1:], strict=True) if name is None] or sides[1:]
         done = [side for side in formulas if not DERIVATIVE.search(side)]  # = −∂P/∂q₁ = … says how, not what
         formulas = done or formulas
-        return self.step_line(number, line, names[0], formulas)
+        steps = dict.fromkeys(name for name in names if name)  # M12 = M21 = …
+        judged = max(
+            (self.step_line(number, line, name, formulas) for name in steps), key=lambda x: VERDICTS.index(x.verdict)
+        )
+        written = self.symbol(sides[0])
+        if written and written not in self.symbols and not SHORT.fullmatch(written.lower()):
+            self.written[written] = self.read(formulas[-1])
+        return judged
+
+    def confirm(self, number: int, line: str, sides: Sequence[str], judged: Judged) -> None:
+        """Note the lines of own names on which a right line depends: it is wrong with another meaning of the name."""
+        for name in {x for side in sides for x in self.own_names(side)}:
+            tree = self.own[name]
+            if self.origin[name] <= self.confirmed or isinstance(tree, ast.List):
+                continue
+            other = Marker(self.steps, quantities=self.quantities, own=dict(self.own), origin=self.origin)
+            other.own[name] = add(multiply(ast.Constant(1.7), tree), ast.Constant(0.3))
+            if other._judge(number, line, list(sides)).verdict != "right":
+                self.confirmed |= self.origin[name]
 
     # ------------------------------------------------------------------------------------------------------- reading
     @property
@@ -175,11 +215,24 @@ class Marker:
 
     def read(self, text: str) -> Tree:
         """A formula in the system's symbols, the reader's own names put in."""
-        return replaced(self.steps.letters.read(text, [*self.symbols, *self.own])[1], self._meaning)
+        return replaced(self._tree(text), self._meaning)
+
+    def _tree(self, text: str) -> Tree:
+        return self.steps.letters.read(text, [*self.symbols, *self.own, *self.written])[1]
+
+    def own_names(self, text: str) -> set[str]:
+        """The reader's own names in a side of an equation."""
+        return self.names_in(text, self.own)
+
+    def names_in(self, text: str, names: Collection[str]) -> set[str]:
+        """Which of these names are in a side of an equation."""
+        with suppress(DalembertError):
+            return {x.id for x in ast.walk(self._tree(text)) if isinstance(x, ast.Name) and x.id in names}
+        return set()
 
     def _meaning(self, name: str) -> Tree | None:
-        if name in self.own:
-            return self.own[name]
+        if name in self.own or name in self.written:
+            return self.own.get(name) or self.written[name]
         found = SHORT.fullmatch(name)
         if found and name not in self.symbols and all(f"q{k}" in self.steps.q for k in found[2]):
             return call("cos" if found[1] == "c" else "sin", total([ast.Name(f"q{k}") for k in found[2]]))
@@ -230,6 +283,13 @@ class Marker:
         """A line name = formula [= formula …]."""
         for k, formula in enumerate(formulas):
             tree = self.read(formula)
+            if MOTION.fullmatch(name) or (name == "C" and isinstance(tree, ast.List)):
+                result = compare(self.quantity(name), write_formula(tree))
+                if not result and name != "C":
+                    return Judged(number, line, name, "wrong", _words(result), result)
+                if result:
+                    worst = Judged(number, line, name, "right", result.where)
+                    continue
             parts = entries_of(name, tree)
             judged = [
                 self.entry(number, line, entry, part, formula if len(parts) == 1 else None) for entry, part in parts
@@ -241,11 +301,12 @@ class Marker:
             if worst.verdict != "right":
                 before = " (what stands before it is right)" if k else ""
                 return replace(worst, reason=worst.reason + before)
-        return Judged(number, line, name, "right")
+        return worst
 
     def entry(self, number: int, line: str, name: str, tree: Tree, text: str | None) -> Judged:
         quantity = self.quantity(name)
-        formula = write_formula(tree) if text is None or self.own or "\\" in text else text
+        rewritten = text is None or "\\" in text or self.names_in(text, {*self.own, *self.written})
+        formula = write_formula(tree) if text is None or rewritten else text
         result = compare(quantity, formula)
         if result:
             self.take(name)
@@ -345,19 +406,19 @@ def _value(tree: Tree, values: Mapping[str, Any]) -> Any:
 
 def same(a: Tree, b: Tree, quantity: Quantity) -> bool:
     """Whether two formulas have the same values."""
-    values = draw(quantity)
+    values = draw(quantity, seed=seed_of(a))
     with np.errstate(all="ignore"):
-        return agree(build(a, values), build(b, values).x)
+        return agree(build(a, values), balls.values(build(b, values)))
 
 
 def proportional(tree: Tree, quantity: Quantity, steps: Steps) -> bool:
     """Whether tree = 0 says the same as quantity = 0: one is the other times what has no rates, accelerations or forces
     in it. That factor is the same where all of these are others."""
-    values = draw(quantity)
+    values = draw(quantity, seed=seed_of(tree))
     fast = {*steps.v, *steps.a, *steps.inputs}
     other = {name: np.roll(x, 1) if name in fast else x for name, x in values.items()}
     with np.errstate(all="ignore"):
-        a, b = (build(tree, x).x / quantity.value(x) for x in (values, other))
+        a, b = (balls.values(build(tree, x)) / quantity.value(x) for x in (values, other))
         fine = np.isfinite(a) & np.isfinite(b)
         return bool(
             fine.sum() > len(a) / 2
@@ -366,6 +427,7 @@ def proportional(tree: Tree, quantity: Quantity, steps: Steps) -> bool:
         )
 
 
+@np.errstate(all="ignore")
 def scalings(tree: Tree, quantity: Quantity, accelerations: Sequence[str]) -> list[tuple[Distance, Quantity]]:
     """(how far off, the quantity times a factor), nearest first: ±1, or times or divided by up to three symbols.
     Nearest is where the factors of most accelerations and the rest, which one slip leaves alone, are the same."""

@@ -11,24 +11,33 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
+from hashlib import sha256
+from itertools import islice
 
 import numpy as np
 
 from dalembert.display import Displayed
 from dalembert.errors import DalembertError, InputError, unknown
+from dalembert.symbolic import balls
 from dalembert.symbolic.collect import split_name
 from dalembert.symbolic.formula import write_formula
 from dalembert.symbolic.letters import Letters
-from dalembert.symbolic.nodes import Array, Node, Values, build
+from dalembert.symbolic.nodes import Array, Node, Values, build, replaced
 from dalembert.symbolic.slip_search import MOST_NODES, Found, Search, expand
 from dalembert.symbolic.slips import LENGTHS, SPLIT, Label, Names, Slip, text_of_angle
 
 PLAIN = Letters()
 POINTS = 24  # half of them with all symbols positive, where roots are real
+EXACT_POINTS = 4  # at which a formula is compared exactly
+LONG_NODES = 3000  # of a formula that is evaluated at every sixth point alone
+LONG_DIGITS = 12  # of a decimal that was computed, and rounded
+SCALES = (-1.0, 1.0, -2.0, 2.0, 5.0, -5.0)  # of coordinates and rates at the other half: beyond a turn too
+MAGNITUDES = (1.0, 1.0, 3.0, 0.3)  # of the other symbols there
 SEARCHED = 80  # points of the search for slips
-ROUNDING = 1e-10  # of the sizes that met in a formula
+ROUNDING = 1e-10  # relative, of the derived values
 SIGNED = re.compile(r"(q|theta|phi|psi|th|x|y|z|s)d*_?\d*|.*[^\W\d]dd?_?\d*")
 CENTERS = ("r", "lc", "rc", "ac")  # ways to centers of mass; who writes them keeps them from the lengths of links
 GRAVITY = (9.81, 9.8, 9.80665, 9.807, 10.0)
@@ -36,10 +45,21 @@ DERIVATIVE = re.compile(r"\\partial|∂|\bd\w+\s*/\s*d\w|\bd\s*/\s*dt|\\frac\s*\
 WHERE = re.compile(r"[,;]?\s*(?:\\text(?:rm)?\s*\{\s*|\\mbox\s*\{\s*)?\b(?:where|with)\b[\s}]*|\s+\(where\s+")
 DECIMAL = re.compile(r"\d*\.(\d+)")
 FEWEST_DIGITS = 3  # of a number that may be rounded
+MOST_ROUNDED = 0.02  # relative: what rounded numbers may change at half of the points
 CONSTANT = "up to a constant"
 CERTAIN = 2.6  # what costs less needs no look at pairs
 NEARLY = 0.55  # as likely as the likeliest slip: so much dearer at most
 MOST_WRONG = 3  # entries of a matrix that are searched for slips
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The Coriolis matrices that are as valid as the derived one: those whose product with the `rates` is `product`.
+    `M_dot` is the rate of the mass matrix."""
+
+    rates: Sequence[str]
+    product: Callable[[Values], Array]
+    M_dot: Callable[[Values], Array]
 
 
 @dataclass(frozen=True)
@@ -53,7 +73,9 @@ class Quantity:
     `defined` are formulas for further names (lumped constants) in the symbols. `mistaken` is what it is taken for by
     mistake: by kind of slip and in words. `difference` writes (entry's formula, row, column) minus the derived entry.
     `rows` are choices of rows that may stand for all (x and y of a planar arm). `floating` is what is defined up to a
-    constant, as a potential energy is. `units` are symbols whose squares add up to one, as those of a quaternion."""
+    constant, as a potential energy is. `units` are symbols whose squares add up to one, as those of a quaternion.
+    `exact` gives the formula of an entry (row, column) where its numbers are exact, None where they are not.
+    `choices` are set for a Coriolis matrix, which is not unique; `hint` is told where a formula differs."""
 
     name: str
     value: Callable[[Values], Array]
@@ -65,6 +87,9 @@ class Quantity:
     rows: Sequence[tuple[int, ...]] = ()
     floating: bool = False
     units: Sequence[tuple[str, ...]] = ()
+    exact: Callable[[int, int], ast.expr | None] | None = None
+    choices: Choices | None = None
+    hint: str = ""
 
     def compare(self, formula: str) -> Comparison:
         """Whether a formula equals it, and what is wrong if not."""
@@ -75,9 +100,16 @@ def formula_quantity(name: str, text: str, symbols: Mapping[str, float | None] |
     """The quantity that a formula is; a matrix or vector is a list of rows or entries."""
     known = dict(symbols) if isinstance(symbols, Mapping) else dict.fromkeys(symbols)
     formula = PLAIN.read(text, known)[1]
-    quantity = Quantity(name, partial(_values, formula), known, write_formula(formula))
+    exact = partial(_entry, formula)
+    quantity = Quantity(name, partial(_values, formula), known, write_formula(formula), exact=exact)
     quantity.value(draw(quantity, 1))  # refuses what is no formula of these symbols
     return quantity
+
+
+def _entry(formula: ast.expr, i: int, j: int) -> ast.expr:
+    for k in (i, j):
+        formula = formula.elts[k] if isinstance(formula, ast.List) else formula
+    return formula
 
 
 def _values(formula: ast.expr, values: Values) -> Array:
@@ -101,6 +133,7 @@ class Comparison(Displayed):
     slips: tuple[Slip, ...] = ()
     others: tuple[Slip, ...] = ()
     where: str = ""
+    hint: str = ""
 
     def __bool__(self) -> bool:
         return self.equal
@@ -114,12 +147,16 @@ class Comparison(Displayed):
             off = f": yours minus the derived one is {self.off}" if self.off else ""
             return f"{self.name} is right{', ' + self.where if self.where else ''}{off}."
         lines = [f"{self.name} differs" + (f": yours minus the derived one is {self.off}." if self.off else ".")]
-        if self.slips:
+        if self.derived == "0":
+            lines.append(f"The derived {self.name} is zero.")
+        elif self.slips:
             lines.append(f"Likely {'slips' if len(self.slips) > 1 else 'slip'}: {self.slip}.")
         else:
             lines.append(f"Derived: {self.name} = {self.derived}.")
         if self.others:
             lines.append(f"Or else: {'; or '.join(map(str, self.others))}.")
+        if self.hint:
+            lines.append(self.hint)
         return "\n".join(lines)
 
 
@@ -133,7 +170,9 @@ def draw(
     for name, own in quantity.symbols.items():
         x = random.uniform(0.3, 1.3, count)
         if own is None and SIGNED.fullmatch(name):
-            x[count // 2 :] *= random.choice((-2.0, 1.0, 2.0), count - count // 2)
+            x[count // 2 :] *= random.permutation(np.resize(SCALES, count - count // 2))
+        else:
+            x[count // 2 :] *= random.permutation(np.resize(MAGNITUDES, count - count // 2))
         values[name] = -x if own is not None and own < 0 else x
     for names in quantity.units:
         length = np.sqrt(sum(values[name] ** 2 for name in names))
@@ -220,11 +259,17 @@ class _Judge:
 
     def __init__(self, quantity: Quantity, tree: ast.expr, text: str, written_as: Mapping[str, str]) -> None:
         self.quantity, self.text, self.written_as = quantity, text, written_as
+        self.seed, self.meanings = seed_of(tree), dict[str, ast.expr]()
+        for name, formula in quantity.defined.items():
+            meaning = PLAIN.read(formula, [*quantity.symbols, *self.meanings])[1]
+            self.meanings[name] = replaced(meaning, self.meanings.get)
         sample = quantity.value(draw(quantity, 1))
         self.shape, self.complex = sample.shape[1:], np.iscomplexobj(sample)
-        self.rows, self.entries = self._entries(tree)
         self.used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        self.numbers = {float(n.value) for n in ast.walk(tree) if isinstance(n, ast.Constant)}  # type: ignore[arg-type]
+        self.rows, self.entries = self._entries(tree)
+        numbers = {float(n.value) for n in ast.walk(tree) if isinstance(n, ast.Constant)}  # type: ignore[arg-type]
+        self.no_gravity = "g" in quantity.symbols and "g" not in self.used
+        self.gravity = next((x for x in GRAVITY if self.no_gravity and x in numbers), None)  # in the place of g
 
     def _entries(self, tree: ast.expr) -> tuple[tuple[int, ...], list[Entry]]:
         """(which rows, (row, column, formula) of every entry), from 0; a vector may be written as a row or a column."""
@@ -237,12 +282,14 @@ class _Judge:
         elif height == 1 and {len(row) for row in rows} == {1}:
             rows = [[row[0] for row in rows]]
         choices = [tuple(range(height)), *self.quantity.rows]
+        if not rows and 1 in map(len, choices):  # the one component of a vector that is not zero
+            rows = [[tree]]
         if {len(row) for row in rows} != {width} or len(rows) not in map(len, choices):
             sizes = f"{len(rows)}×{len(rows[0])}" if rows else "a single expression"
             raise InputError(f"{self.quantity.name} is {height}×{width}, yours is {sizes}: write [[a, b], [c, d]]")
         entries = [(i, j, entry) for i, row in enumerate(rows) for j, entry in enumerate(row)]
         fitting = [choice for choice in choices if len(choice) == len(rows)]
-        wrong = [len(self.wrong(draw(self.quantity), entries, choice)) for choice in fitting]
+        wrong = [len(self.wrong(self.points(), entries, choice)) for choice in fitting]
         return fitting[int(np.argmin(wrong))], entries
 
     def wanted(self, values: Values, rows: Sequence[int] | None = None) -> Array:
@@ -253,24 +300,50 @@ class _Judge:
     def wrong(self, values: Values, entries: Sequence[Entry], rows: Sequence[int] | None = None) -> list[Entry]:
         wanted = self.wanted(values, rows)
         given = {name: x.astype(complex) for name, x in values.items()} if self.complex else values
-        return [entry for entry in entries if not agree(build(entry[2], given), wanted[:, entry[0], entry[1]])]
+        return [(i, j, x) for i, j, x in entries if not agree(build(self.spelled_out(x), given), wanted[:, i, j])]
+
+    def is_exact(self, i: int, j: int, entry: ast.expr) -> bool:
+        """Whether an entry with the wanted values to ten digits has them exactly, if all its numbers are exact."""
+        wanted = self.quantity.exact(self.rows[i], j) if self.quantity.exact else None
+        if wanted is None or any(map(_is_long, (*ast.walk(entry), *ast.walk(wanted)))):
+            return True
+        values = draw(self.quantity, EXACT_POINTS, self.seed)
+        given, right = (build(self.spelled_out(x), values) for x in (entry, wanted))
+        off = Node("sum", (1, -1), (given, right), entry, given.x - right.x)
+        return all(
+            x is not None and (np.isnan(x) or x == 0) for x in (balls.value(off, k, 0.0) for k in range(EXACT_POINTS))
+        )
+
+    def spelled_out(self, entry: ast.expr) -> ast.expr:
+        """An entry with their formulas for the names of its own."""
+        return replaced(entry, self.meanings.get) if self.used & self.meanings.keys() else entry
+
+    def points(self, fixed: Mapping[str, str | float] | None = None) -> dict[str, Array]:
+        return draw(self.quantity, seed=self.seed, fixed=fixed)
 
     def comparison(self, slips: bool) -> Comparison:
-        wrong = self.wrong(draw(self.quantity), self.entries)
+        wrong = self.wrong(self.points(), self.entries)
         verdict = Comparison(self.quantity.name, not wrong, self.quantity.derived)
         if not wrong:
-            return verdict
+            return replace(verdict, equal=all(self.is_exact(*entry) for entry in self.entries))
         where, difference = self.special(), self.quantity.difference
+        if not where and self.quantity.choices:
+            where, wrong = self._choice(wrong, self.quantity.choices)
         if where and where != CONSTANT:
             return replace(verdict, equal=True, where=where)
         off = difference(wrong[0][2], self.rows[wrong[0][0]], wrong[0][1]) if difference else ""
         if where:
             return replace(verdict, equal=True, where=where, off=off)
         verdict = replace(verdict, off=off if len(self.entries) == 1 else "")
+        verdict = replace(verdict, hint=self.quantity.hint)
         if not slips:
             return verdict
-        found, others = self.slips(wrong)
-        return replace(verdict, slips=found, others=others)
+        if self.gravity not in (None, 10.0):  # which slips does it have besides?
+            wrong = [(i, j, _with_gravity(entry, self.gravity)) for i, j, entry in wrong]
+        found, others, unexplained = self.slips(wrong)
+        more = [f"The entry in row {i + 1}, column {j + 1} differs too." for i, j, _ in unexplained if found]
+        hint = " ".join(filter(None, [*more, self.quantity.hint]))
+        return replace(verdict, slips=found, others=others, hint=hint)
 
     # ------------------------------------------------------------------------------------------------ this system
 
@@ -289,26 +362,44 @@ class _Judge:
                 same = SPLIT.fullmatch(other)
                 if same and same[1] in LENGTHS and own[other] == x and same.groups()[1:] == letters.groups()[1:]:
                     fixed[name] = other
-        if "g" in own and "g" not in self.used:
-            fixed |= dict(("g", x) for x in GRAVITY if x in self.numbers)
         numbers = {name: x for name, x in own.items() if name not in self.used and name not in fixed}
         plain = not self.used & own.keys()
-        for tried in (fixed, {**fixed, **numbers}):
-            if tried and not self.wrong(draw(self.quantity, fixed=tried), self.entries):
+        gravities = [self.gravity] if self.gravity else GRAVITY if self.no_gravity else []
+        with_g = [{**fixed, "g": x} for x in gravities]
+        for tried in (*with_g, fixed, *({**x, **numbers} for x in with_g), {**fixed, **numbers}):
+            if tried and not self.wrong(self.points(tried), self.entries):
                 needed = dict(tried)
                 for name in tried:
                     fewer = {key: x for key, x in needed.items() if key != name}
-                    if not self.wrong(draw(self.quantity, fixed=fewer), self.entries):
+                    if not self.wrong(self.points(fewer), self.entries):
                         needed = fewer
                 if (any if plain else all)(x != 1 for x in needed.values()):
-                    return "for this system, where " + ", ".join(
-                        f"{name} = {x if isinstance(x, str) else f'{x:g}'}" for name, x in needed.items()
-                    )
+                    these = [f"{name} = {x if isinstance(x, str) else f'{x:g}'}" for name, x in needed.items()]
+                    return f"{'for this system, ' if needed.keys() & own.keys() else ''}where {', '.join(these)}"
         return "to the digits given" if self._is_rounded() else ""
+
+    def _choice(self, wrong: Sequence[Entry], choices: Choices) -> tuple[str, list[Entry]]:
+        """How a matrix is another valid choice of the Coriolis matrix ("" if it is none), and its wrong entries: those
+        in the rows whose product with the rates is wrong."""
+        values, n = self.points(), len(choices.rates)
+        C = {(i, j): entry for i, j, entry in self.entries}
+        c, M_dot = choices.product(values), choices.M_dot(values)
+
+        def total(terms: Sequence[ast.expr]) -> Node:
+            return build(self.spelled_out(reduce(lambda a, b: ast.BinOp(a, ast.Add(), b), terms)), values)
+
+        def product(i: int) -> Node:
+            return total([ast.BinOp(C[i, j], ast.Mult(), ast.Name(rate)) for j, rate in enumerate(choices.rates)])
+
+        rows = [i for i in range(n) if not agree(product(i), c[:, i, 0])]
+        if rows:
+            return "", [entry for entry in wrong if entry[0] in rows]
+        skew = all(agree(total([C[i, j], C[j, i]]), M_dot[:, i, j]) for i in range(n) for j in range(i + 1))
+        return f"another valid choice: C qd = c holds, and Mdot - 2 C is {'' if skew else 'not '}skew-symmetric", []
 
     def _is_rounded(self) -> bool:
         """Whether numbers that are written with three digits or more, 0.866 for √3/2, are those wanted, rounded."""
-        values = draw(self.quantity)
+        values = self.points()
         wanted = self.wanted(values)
         return all(self._rounds(entry, wanted[:, i, j], values) for i, j, entry in self.wrong(values, self.entries))
 
@@ -338,33 +429,36 @@ class _Judge:
             if not np.isfinite(slopes).all() or not np.isfinite(off).all():
                 return False
             found = found + np.linalg.lstsq(slopes, off, rcond=1e-10)[0]
-        return bool((abs(found - given) <= half * (1 + 1e-6)).all()) and agree(at(found), wanted)
+        near = abs(at(given).x - wanted) <= MOST_ROUNDED * (abs(wanted) + _usual(wanted))
+        within = abs(found - given) <= half * (1 + 1e-6)
+        return bool(within.all() and 2 * near.sum() > len(near)) and agree(at(found), wanted)
 
     def _agrees_up_to_a_constant(self) -> bool:
-        here, there = draw(self.quantity), draw(self.quantity, seed=1)
+        here, there = self.points(), draw(self.quantity, seed=self.seed + 1)
         there = {name: here[name] if own is not None else there[name] for name, own in self.quantity.symbols.items()}
-        for name, formula in self.quantity.defined.items():
-            there[name] = build(PLAIN.read(formula, there)[1], there).x
-        a, b = (build(self.entries[0][2], values) for values in (here, there))
-        off = (b.x - self.wanted(there)[:, 0, 0]) - (a.x - self.wanted(here)[:, 0, 0])
-        return bool((abs(off) <= ROUNDING * (a.size + b.size)).all())
+        tree = self.spelled_out(self.entries[0][2])
+        a, b = build(tree, here), build(tree, there)
+        change = Node("sum", (1, -1), (b, a), tree, b.x - a.x, a.size + b.size)
+        return agree(change, (self.wanted(there) - self.wanted(here))[:, 0, 0])
 
     # ------------------------------------------------------------------------------------------------ slips
 
-    def slips(self, wrong: Sequence[Entry]) -> tuple[tuple[Slip, ...], tuple[Slip, ...]]:
-        """(those that together explain the formula, others that one by one would)."""
+    def slips(self, wrong: Sequence[Entry]) -> tuple[tuple[Slip, ...], tuple[Slip, ...], list[Entry]]:
+        """(those that together explain the formula, others that one by one would, entries that none explains)."""
         values = draw(self.quantity, SEARCHED, seed=2)
         mistaken = self._mistaken(values)
         if mistaken:
-            return (mistaken,), ()
+            return (mistaken,), (), []
         found: list[Slip] = []
         others: list[Slip] = []
+        unexplained = list(wrong[MOST_WRONG:])
         for i, j, entry in wrong[:MOST_WRONG]:
             slips, more = self._entry_slips(i, j, entry, values)
+            unexplained += [] if slips else [(i, j, entry)]
             where = f"in row {i + 1}, column {j + 1}: " if len(self.entries) > 1 else ""
             found += [replace(s, words=where + s.words) for s in slips]
             others += [replace(s, words=where + s.words) for s in more]
-        return tuple(found), tuple(others)
+        return tuple(found), tuple(others), unexplained
 
     def _mistaken(self, values: Values) -> Slip | None:
         """Something else altogether: the transposed matrix, another frame."""
@@ -394,7 +488,7 @@ class _Judge:
                 wanted = self.wanted(values)[:, i, j]
             root = build(entry, values)
             exist = np.isfinite(wanted) & np.isfinite(root.x) & np.isfinite(root.size)
-        if exist.sum() < SEARCHED // 2:
+        if exist.sum() < SEARCHED // 2 or not wanted[exist].any():  # of zero, any change explains anything
             return [], []
         usual = np.median(root.size[exist])
         if 1e-8 * usual > abs(wanted[exist]).max() > 0:  # so large that anything would explain it
@@ -417,7 +511,7 @@ class _Judge:
         return [], []
 
     def describe(self, found: Found) -> list[Slip]:
-        return [self._described(node, label) for node, label in found.changes]
+        return [self._described(change.node, change.label) for change in found.changes]
 
     def _described(self, node: Node, label: Label) -> Slip:
         place = written(node, self.text)
@@ -473,14 +567,57 @@ WHOLE: tuple[tuple[str, str, Callable[[Array], Array]], ...] = (
 )
 
 
+def _with_gravity(tree: ast.expr, number: float | None) -> ast.expr:
+    """The formula with g for its value."""
+
+    class Transformer(ast.NodeTransformer):
+        def visit_Constant(self, node: ast.Constant) -> ast.expr:
+            return ast.copy_location(ast.Name("g"), node) if node.value == number else node
+
+    return Transformer().visit(deepcopy(tree))
+
+
+def _is_long(node: ast.AST) -> bool:
+    """Whether a node is a number of so many digits that it was computed."""
+    match node:
+        case ast.Constant(value=float() as x):
+            return len(repr(x).partition("e")[0].replace(".", "").strip("0")) >= LONG_DIGITS
+        case ast.BinOp(left=ast.Constant(value=int()), op=ast.Div(), right=ast.Constant(value=int() as n)):
+            return n >= 10**LONG_DIGITS
+    return False
+
+
+def seed_of(tree: ast.expr) -> int:
+    """Return the seed of the points at which a formula is judged, so that no formula is made for its points."""
+    try:
+        return int.from_bytes(sha256(ast.dump(tree).encode()).digest()[:4], "big")
+    except RecursionError:
+        return 0
+
+
 def agree(node: Node, wanted: Array) -> bool:
-    """Whether the values are those wanted, up to rounding, wherever both exist."""
-    exist = np.isfinite(wanted) & np.isfinite(node.x) & np.isfinite(node.size)
+    """Return whether a formula has the wanted values, to 1e-10 of these and 1e-12 of their usual size, wherever it is
+    defined.
+
+    The formula is evaluated in ball arithmetic, so that its own size and rounding do not matter. It must be defined at
+    half of the points at least. Where the wanted values are zero, it must be zero."""
     if np.isinf(node.x).all():
         raise InputError("the formula divides by zero, or its values are too large")
-    if 2 * exist.sum() < np.isfinite(wanted).sum():
-        return False
-    return bool((abs(node.x - wanted) <= ROUNDING * (node.size + abs(wanted)))[exist].all())
+    long = next(islice(node.walk(), LONG_NODES, None), None) is not None
+    exist = np.flatnonzero(np.isfinite(wanted))[:: 6 if long else 1]
+    usual, undefined = _usual(wanted), 0
+    for k in exist.tolist():
+        x = balls.value(node, k, abs(wanted[k]) + usual)
+        if x is None or abs(x - wanted[k]) > ROUNDING * (abs(wanted[k]) + 0.01 * usual):
+            return False
+        undefined += bool(np.isnan(x))
+    return 2 * undefined <= len(exist) > 0
+
+
+def _usual(wanted: Array) -> float:
+    """Return the median size of the values that are not zero, or 0.0."""
+    sizes = abs(wanted[np.isfinite(wanted) & (wanted != 0)])
+    return float(np.median(sizes)) if len(sizes) else 0.0
 
 
 def written(node: Node, text: str = "") -> str:

@@ -5,21 +5,27 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert import scalar
-from dalembert.algorithms import composite, energy
+from dalembert.algorithms import composite, energy, joints, kinematics
 from dalembert.errors import DalembertError, InputError, unknown
 from dalembert.model import Model
 from dalembert.scalar import Scalar
 from dalembert.spatial import Inertia
-from dalembert.symbolic.compare import Quantity
-from dalembert.symbolic.formula import evaluate
+from dalembert.symbolic.collect import split_name
+from dalembert.symbolic.compare import Choices, Quantity
+from dalembert.symbolic.formula import SHORT, evaluate
 from dalembert.symbolic.lumps import LUMPED_AT_MOST, TooLargeError
+from dalembert.symbolic.nodes import replaced
+from dalembert.symbolic.parameters import center
 from dalembert.symbolic.polynomial import Polynomial
 from dalembert.symbolic.text import text
 
@@ -58,6 +64,13 @@ ALIASES |= {"d/dt dK/dqd": "d/dt dL/dqd"}
 FEW = 400  # terms of M of which lumped constants are found at once
 NAME = re.compile(r"((?:d/dt )?d[LKP]/dqd?|[A-Za-zΓτ]+?)_?\[?\{?(\d[\d, ]*)?\}?\]?")
 ENERGY = re.compile(r"([KP])_?\{?(\d+)\}?")  # K1: of the first body
+NOT_UNIQUE = "C is not unique: this is C of the Christoffel symbols. Compare the whole matrix to check another choice."
+REPEATED = re.compile(r"c(?=\d{3}$)\d*(\d)\d*\1\d*")  # c121 is no cosine of a sum of angles
+MOTION = re.compile(
+    r"(pc|vc|omega)_?\{?(\d+)\}?"
+)  # pc1: center of mass of the first body; its velocity; the body's rate
+LONGEST_NAMED = 5000  # characters of a formula that may name other entries
+MOST_EXACT = 300  # terms of a polynomial that formulas are compared with exactly
 MOST_TERMS = 5000  # of a difference, multiplied out
 
 
@@ -133,6 +146,28 @@ def _shape(A: Nested) -> str:
 # for comparing
 
 
+def named_entries(e: Equations, asked: str, formula: str) -> dict[str, str]:
+    """Return the derived formulas of the entries of M, C, c, g and Gamma that a formula names in the letters of these
+    equations (d12, phi1, c121); without those of the quantity that is asked for."""
+    symbols = symbols_of(e)
+    if not isinstance(formula, str) or len(formula) > LONGEST_NAMED:
+        return {}
+    try:
+        tree = e.letters.read(formula, list(symbols))[1]
+    except DalembertError:
+        return {}
+    found: dict[str, str] = {}
+    for name in {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - set(symbols):
+        christoffel = e.letters.quantities.get("Gamma") == "c" and REPEATED.fullmatch(name)
+        inward = f"Gamma{name[1:]}" if christoffel else e.letters.inward(re.sub(r"^d(\d\d)$", r"M\1", name))
+        if re.fullmatch(r"(M|C|c|g|Gamma)\d[\d,]*", inward) and (christoffel or not SHORT.fullmatch(name.lower())):
+            with suppress(DalembertError):
+                printed, p = entry(e, inward)
+                if split_name(printed)[0] != split_name(asked)[0] and len(p) <= MOST_TERMS:
+                    found[name] = repr(p)
+    return found
+
+
 def _only_body(e: Equations, k: int) -> Model:
     """The model with the inertia of one body, from 1."""
     bodies = [replace(body, inertia=Inertia(), rotor_inertia=0.0) for body in e.model.bodies]
@@ -155,6 +190,19 @@ def body_energy(e: Equations, letter: str, k: int) -> Polynomial:
     return e.ring.scalar(sum(M[i][j] * v[i] * v[j] for i in range(e.nv) for j in range(e.nv)) / 2)
 
 
+def body_motion(e: Equations, letters: str, k: int) -> list[Polynomial]:
+    """Return where the center of mass of a body, from 1, is ("pc") and its velocity ("vc") in the base frame, or the
+    body's angular velocity in its own axes ("omega")."""
+    if not 1 <= k <= len(e.model.bodies):
+        raise InputError(f"there is no {letters}{k}: {e.name!r} has {len(e.model.bodies)} moving bodies")
+    if letters == "omega":
+        found: Sequence[Scalar] = joints.twists(e.model, joints.poses(e.model, e.q), e.qd)[k - 1].w
+    else:
+        found = kinematics.world_poses(e.model, e.q)[k - 1].point(center(e.model.bodies[k - 1].inertia))
+        found = tuple(map(e.rate_of, found)) if letters == "vc" else found
+    return [e.ring.scalar(x) for x in found]
+
+
 def polynomial(e: Equations, name: str) -> Polynomial:
     """One entry, those of single bodies (K1, P2) too."""
     found = ENERGY.fullmatch(name)
@@ -167,7 +215,11 @@ def comparable(e: Equations, name: str) -> Quantity:
         from dalembert.symbolic import task_space
 
         return task_space.comparable(e, name)
-    if isinstance(name, str) and ENERGY.fullmatch(name):
+    value: Any
+    motion = MOTION.fullmatch(name) if isinstance(name, str) else None
+    if motion:
+        printed, value = motion[1] + motion[2], body_motion(e, motion[1], int(motion[2]))
+    elif isinstance(name, str) and ENERGY.fullmatch(name):
         printed, value = name, polynomial(e, name)
     else:
         printed, value = find_entry(name, lambda what: quantity(e, what), e.name)
@@ -180,7 +232,9 @@ def comparable(e: Equations, name: str) -> Quantity:
             return ""
         row: Any = value[i] if isinstance(value, list) else value
         try:
-            return _readable(e, e.ring.scalar(evaluate(given, scalars(e))) - (row[j] if isinstance(row, list) else row))
+            return _readable(
+                e, e.ring.scalar(evaluate(_fractions(given), scalars(e))) - (row[j] if isinstance(row, list) else row)
+            )
         except (DalembertError, TypeError, ValueError, LookupError, RecursionError):
             return ""  # no polynomial: a root, a quotient
 
@@ -193,9 +247,28 @@ def comparable(e: Equations, name: str) -> Quantity:
         return lambda values: assembled(printed, make(), at, lambda p: "", {}).value(values)
 
     mistaken = {key: other(make) for key, make in mistakes(e, printed).items()}
+    names = {name: call("sgn", ast.Name(rate)) for name, rate in e.signs.items()}
+    for k in e.ring.turning:
+        names |= {s: call(f, ast.Name(f"q{k + 1}")) for s, f in zip(e.ring.joints[k], ("sin", "cos"), strict=False)}
+
+    def exact(i: int, j: int) -> ast.expr | None:
+        p = value
+        for k in (i, j):
+            p = p[k] if isinstance(p, list) else p
+        if e.ring.quaternions or len(p) > MOST_EXACT:
+            return None
+        return replaced(ast.parse(repr(p).replace("^", "**"), mode="eval").body, names.get)
+
     rows, floating = _told(value) if printed == "J" else (), printed in ("P", "L")
+    if motion:  # x and y in a plane, and the one angular velocity there
+        rows = (tuple(i for i, x in enumerate(value) if x) or (2,),)
     units = e.ring.quaternions
-    return replace(found, difference=difference, mistaken=mistaken, rows=rows, floating=floating, units=units)
+    found = replace(found, difference=difference, mistaken=mistaken, rows=rows, floating=floating, units=units)
+    found = replace(found, exact=exact)
+    if printed == "C" and len(value) > 1:
+        parts = (other(partial(quantity, e, what)) for what in ("c", "Mdot"))
+        return replace(found, choices=Choices(e.ring.rates[: e.nv], *parts))
+    return replace(found, hint=NOT_UNIQUE if re.fullmatch(r"C[\d,]+", printed) else "")
 
 
 def mistakes(e: Equations, name: str) -> dict[tuple[str, str], Callable[[], Any]]:
@@ -286,6 +359,26 @@ def spread(formula: ast.expr) -> float:
 def scalars(e: Equations) -> dict[str, Any]:
     """What the names of a formula are in the ring: evaluating one with these gives a polynomial."""
     return {**e.ring.symbols, **{f"q{k}": q for k, q in enumerate(e.q, 1)}}
+
+
+def call(function: str, argument: ast.expr) -> ast.expr:
+    return ast.Call(ast.Name(function), [argument], [])
+
+
+def _fractions(formula: ast.expr) -> ast.expr:
+    """The formula with exact fractions for its numbers, exponents apart: 2/3 of floats is a decimal of 16 digits."""
+    match formula:
+        case ast.Constant(value=int() | float() as x):
+            return ast.Constant(Fraction(repr(x)))  # type: ignore[arg-type]
+        case ast.UnaryOp(op=op, operand=x):
+            return ast.UnaryOp(op, _fractions(x))
+        case ast.BinOp(left=left, op=ast.Pow() as op, right=right):
+            return ast.BinOp(_fractions(left), op, right)
+        case ast.BinOp(left=left, op=op, right=right):
+            return ast.BinOp(_fractions(left), op, _fractions(right))
+        case ast.Call(func=function, args=arguments):
+            return ast.Call(function, [_fractions(x) for x in arguments], [])
+    return formula
 
 
 def _readable(e: Equations, p: Polynomial) -> str:

@@ -590,7 +590,9 @@ class Equations:
         """
         from dalembert.symbolic.compare import compare
 
-        result = compare(self.quantity(name), formula, defined=entries.lumps(self, formula), letters=self.letters)
+        quantity = self.quantity(name)
+        defined = entries.lumps(self, formula) | entries.named_entries(self, quantity.name, formula)
+        result = compare(quantity, formula, defined=defined, letters=self.letters)
         return replace(result, name=self.letters.quantity(result.name))
 
     # ------------------------------------------------------------------ code

@@ -41,6 +41,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
 }
 # The library's quantity → other names for it that mean nothing else.
 QUANTITIES: dict[str, tuple[str, ...]] = {"M": ("D", "H", "B"), "g": ("G", "phi", "N"), "det": ("detJ",)}
+POSE_ENTRY = re.compile("[1-4],?[1-4]")
 NAMED = ("M", "C", "Gamma", "K", "P")  # quantities whose letter no symbol has: names={"M": "D"} means them
 AXES = {"xx": "11", "xy": "12", "xz": "13", "yy": "22", "yz": "23", "zz": "33"}
 
@@ -88,6 +89,8 @@ class Letters:
     def inward(self, name: str) -> str:
         """The library's name of a quantity, D12 or G: M12, g."""
         letters, digits, rest = split_name(name if "/" in name else re.sub(r"[\\\\_{}\[\]$ ]", "", name))
+        if letters == "T" and POSE_ENTRY.fullmatch(digits):  # T14, also where T is the kinetic energy
+            return name
         own = {theirs: ours for ours, theirs in self.quantities.items()}
         other = {theirs: ours for ours, several in QUANTITIES.items() for theirs in several}
         return own.get(letters, letters if letters in self.quantities else other.get(letters, letters)) + digits + rest
@@ -105,6 +108,8 @@ class Letters:
             ours = split_name(library[symbol])[0] if symbol in library else library.get(letters, letters)
             alone = sum(split_name(other)[0] == letters for other in symbols) == 1
             for spelling in dict.fromkeys(_spellings(ours, letters, digits, rest, alone)):
+                if split_name(spelling)[0].rstrip("d") in self.quantities.values():  # phi1 where phi is gravity
+                    continue
                 count.setdefault(spelling, set()).add(symbol)
         single = {spelling: next(iter(several)) for spelling, several in count.items() if len(several) == 1}
         return single | first

@@ -35,6 +35,7 @@ SLOPES: dict[str, Callable[[Array, Array], Any]] = {  # |df/dx| where it is not 
     "sign": lambda x, y: 0.0,
     "pow": lambda x, y: abs(y) * (1 + 1 / abs(x)),
 }
+EXACT = 2.0**53  # whole numbers below are exact as floats
 CONSTANTS = {"pi": np.pi, "e": np.e, "j": 1j}
 
 
@@ -77,7 +78,7 @@ def _built(tree: ast.expr, values: Values) -> Node:
             return _name(tree, name, values)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             part = _built(operand, values)
-            if part.op == "number":
+            if part.op == "number" and abs(part.how[0]) < EXACT:
                 return evaluate(Node("number", (-part.how[0],), (), tree), values)
             return evaluate(Node("sum", (-1,), (part,), tree), values)
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
@@ -88,9 +89,12 @@ def _built(tree: ast.expr, values: Values) -> Node:
             return _chain(tree, values, "product", (ast.Mult, ast.Div))
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             base, exponent = _built(left, values), _built(right, values)
-            if exponent.op == "number":
+            if exponent.op == "number" and np.isrealobj(exponent.x) and abs(exponent.how[0]) < EXACT:
                 return evaluate(Node("power", exponent.how, (base,), tree), values)
-            if not any(n.op in ("name", "call") for n in exponent.walk()):  # 3/2, -1/2
+            constant = not any(n.op in ("name", "call") for n in exponent.walk()) and np.isrealobj(exponent.x)
+            if (
+                constant and 0 < exponent.size.flat[0] <= 100 * abs(exponent.x.flat[0]) < 1e300
+            ):  # 3/2, -1/2, no cancellation
                 return evaluate(Node("power", (float(exponent.x.flat[0].real),), (base,), tree), values)
             return evaluate(Node("call", ("pow",), (base, exponent), tree), values)
         case ast.Call(func=ast.Name(id=function), args=arguments, keywords=[]):
@@ -135,6 +139,22 @@ def _chain(tree: ast.expr, values: Values, op: str, kinds: tuple[type[ast.operat
     return evaluate(Node(op, tuple(how), tuple(parts), tree), values)
 
 
+def replaced(tree: ast.expr, change: Callable[[str], ast.expr | None]) -> ast.expr:
+    """The tree with formulas for some of its names."""
+    match tree:
+        case ast.Name(id=name):
+            return change(name) or tree
+        case ast.UnaryOp(op=op, operand=x):
+            return ast.UnaryOp(op, replaced(x, change))
+        case ast.BinOp(left=a, op=op, right=b):
+            return ast.BinOp(replaced(a, change), op, replaced(b, change))
+        case ast.Call(func=function, args=arguments):
+            return ast.Call(function, [replaced(x, change) for x in arguments], [])
+        case ast.List(elts=items):
+            return ast.List([replaced(x, change) for x in items])
+    return tree
+
+
 def evaluate(node: Node, values: Values) -> Node:
     """The node with its values and sizes, from those of its parts."""
     x, size = [p.x for p in node.parts], [p.size for p in node.parts]
@@ -172,4 +192,6 @@ def apply(node: Node, x: Sequence[Array]) -> Array:
     if node.op == "power":
         n = node.how[0]
         return x[0] ** (int(n) if abs(n) < 100 and n == int(n) else n)
+    if node.how[0] == "atan2" and any(map(np.iscomplexobj, x)):
+        raise InputError("atan2 needs real arguments")
     return x[0] ** x[1] if node.how[0] == "pow" else FUNCTIONS[node.how[0]](*x)

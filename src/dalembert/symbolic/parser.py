@@ -6,6 +6,7 @@ import ast
 import difflib
 import re
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from functools import partial, reduce
 from typing import TypeVar
 
@@ -295,12 +296,17 @@ def _list(items: Iterable[ast.expr]) -> ast.List:
     return ast.List(list(items), ast.Load())
 
 
-def _constant(token: Token) -> ast.Constant:
+def _constant(token: Token) -> ast.expr:
     if len(token.text) > MOST_DIGITS:
         raise InputError(f"a number of the formula has more than {MOST_DIGITS} digits")
     value = int(token.text) if token.text.isdigit() else float(token.text)
     if abs(value) > 1e300:
         raise InputError(f"a number of the formula is too large: {token.text}")
+    if value < 1e-300 and re.search("[1-9]", token.text.lower().partition("e")[0]):
+        raise InputError(f"a number of the formula is too small: {token.text}")
+    exact = Fraction(token.text)
+    if isinstance(value, float) and Fraction(repr(value)) != exact:  # more digits than a float has
+        return ast.BinOp(ast.Constant(exact.numerator), ast.Div(), ast.Constant(exact.denominator))
     return ast.Constant(value)
 
 

@@ -282,6 +282,9 @@ class Constants(Protocol):
     def angle(self, ring: Ring, x: float) -> Angle: ...
 
 
+MAX_MULTIPLE = 64  # of an angle
+
+
 class Angle:
     """A sum of joint angles, quarter turns and fixed angles, as its cosine and sine; and as itself, if it is made of
     joints that slide as they turn."""
@@ -316,10 +319,10 @@ class Angle:
         return Angle(self.ring, self.cosine, -self.sine, self.constants, None if self.whole is None else -self.whole)
 
     def __mul__(self, factor: Scalar) -> Angle:
-        """A whole multiple."""
+        """Return a whole multiple, of at most MAX_MULTIPLE times the angle: its sine has as many degrees."""
+        if abs(factor) > MAX_MULTIPLE or int(factor) != factor:
+            raise NotPolynomialError(f"{float(factor):g} times an angle has no sine that is a short polynomial")
         count = int(factor)
-        if count != factor:
-            raise NotPolynomialError(f"{factor:g} times an angle has no sine that is a polynomial")
         total, one = Angle(self.ring, 1.0, 0.0, self.constants, 0.0), self if count > 0 else -self
         for _ in range(abs(count)):
             total = total + one

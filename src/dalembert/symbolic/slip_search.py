@@ -40,21 +40,34 @@ class Station:
         return np.asarray(close.all(-1))
 
 
+class Change(NamedTuple):
+    """One change of a node: what it is, and the node's new values."""
+
+    node: Node
+    label: Label
+    x: Array
+
+
 class Found(NamedTuple):
     """Changes that together make the formula right."""
 
     cost: float
-    changes: tuple[tuple[Node, Label], ...]
+    changes: tuple[Change, ...]
 
 
 class Row(NamedTuple):
-    """One change: of which node, what it is, its effect on its station and on the root."""
+    """One change and its effect on its station and on the root."""
 
     node: Node
     label: Label
     station: Station
     local: Array
     effect: Array
+    x: Array
+
+    @property
+    def change(self) -> Change:
+        return Change(self.node, self.label, self.x)
 
 
 class Search:
@@ -142,7 +155,7 @@ class Search:
         station, local = self.lift(batch.node, batch.x)
         effect = self.to_root(station, local)
         for k, label in enumerate(batch.labels):
-            yield Row(batch.node, label, station, local[k], effect[k])
+            yield Row(batch.node, label, station, local[k], effect[k], batch.x[k])
 
     def solved(self) -> Iterator[Found]:
         """A number in front that is wrong, and a missing term, at every place."""
@@ -161,7 +174,7 @@ class Search:
                     if station.explained(station.slopes[node] * (ratio - 1) * node.x) and ratio not in (0, 1, -1):
                         kind, cost, *rest = scaled(node, f if float(f) == ratio else ratio, parent is None)
                         cost += 1.8 * (ratio < 0) + 0.6 * (parent is not None and parent.op == "power")
-                        yield Found(cost, ((node, Label(kind, cost, *rest)),))
+                        yield Found(cost, (Change(node, Label(kind, cost, *rest), ratio * node.x),))
             whole = [n for n in places if self._is_term(n)]
             ratios = [1 + station.off / (station.slopes[n] * n.x) for n in whole]
             for k, cost, shown, at, powers in basis.monomials(np.array(ratios)) if whole else ():
@@ -173,7 +186,7 @@ class Search:
                 words = f"the factor {shown} is missing at {{}}" if up else f"{{}} should be multiplied by {shown}"
                 mixed = len({e > 0 for e in powers.values()}) > 1
                 cost += 0.3 + 1.2 * (len(powers) > 1) + 2.0 * mixed + 1.5 * (shown[0] in "-½¼¾0123456789")
-                yield Found(cost, ((node, Label(kind, cost, f"{shown}*{{}}", words)),))
+                yield Found(cost, (Change(node, Label(kind, cost, f"{shown}*{{}}", words), at * node.x),))
             yield from self._brackets(station, [n for n in places if n.op == "sum" and 2 < len(n.parts) < 13], basis)
             sums = [n for n in places if n.op in ("sum", "name", "call", "number") or n is station.node]
             if not sums:
@@ -183,14 +196,15 @@ class Search:
                 node = sums[k]
                 if station.explained(station.slopes[node] * at):
                     nested = 0.0 if node is self.root.node else 0.4 if node.op == "sum" else 0.8
-                    yield Found(cost + nested, ((node, self.missing(node, shown, cost + nested)),))
+                    label = self.missing(node, shown, cost + nested)
+                    yield Found(label.cost, (Change(node, label, node.x + at),))
 
     def _brackets(self, station: Station, sums: Sequence[Node], basis: Basis) -> Iterator[Found]:
         """A factor missing at neighboring terms: a bracket opened without it."""
         for node in sums:
             n, slope = len(node.parts), station.slopes[node]
             runs = [(i, j) for i in range(n) for j in range(i + 2, n + 1) if j - i < n]
-            groups = [apply(part_of(node, *run), [p.x for p in node.parts[slice(*run)]]) for run in runs]
+            groups = [part_of(node, *run).x for run in runs]
             ratios = 1 + station.off / (slope * np.array(groups))
             for k, cost, shown, at, powers in basis.monomials(ratios):
                 up = all(e > 0 for e in powers.values())
@@ -198,7 +212,7 @@ class Search:
                     words = f"the factor {shown} is missing at {{}}" if powers else "the sign of {}"
                     cost += 0.4 + 1.5 * (bool(powers) and shown[0] in "-½¼¾0123456789") + 1.2 * (len(powers) > 1)
                     label = Label("missing factor" if powers else "sign", cost, f"{shown}*{{}}", words)
-                    yield Found(label.cost, ((part_of(node, *runs[k]), label),))
+                    yield Found(label.cost, (Change(part_of(node, *runs[k]), label, at * groups[k]),))
 
     def _is_term(self, node: Node) -> bool:
         return node.op != "number" and (node not in self.parents or self.parents[node].op != "product")
@@ -212,8 +226,8 @@ class Search:
         if not rows:
             return []
         hits = np.flatnonzero(self.root.explained(np.array([row.effect for row in rows]))).tolist()
-        found = [Found(rows[k].label.cost, ((rows[k].node, rows[k].label),)) for k in hits]
-        return sorted([*found, *self.solved()], key=lambda f: f.cost)
+        found = [Found(rows[k].label.cost, (rows[k].change,)) for k in hits]
+        return sorted(filter(self.is_right, [*found, *self.solved()]), key=lambda f: f.cost)
 
     # ------------------------------------------------------------------------------------------------ two changes
 
@@ -238,7 +252,35 @@ class Search:
                     found += self._factors(station, node, slope * node.x, own, E, numbers)
             found += self._with_missing(station, own, E)
         found += self._several_missing()
-        return sorted(found, key=lambda f: f.cost)
+        return next(([f] for f in sorted(found, key=lambda f: f.cost) if self.is_right(f)), [])
+
+    # ------------------------------------------------------------------------------------------------ verification
+
+    def is_right(self, found: Found) -> bool:
+        """Return whether the formula has the wanted values once all these changes are made."""
+        wanted = self.root.off + self.root.node.x
+        usual = np.median(abs(wanted[wanted != 0])) if wanted.any() else 0.0
+        tolerance = EQUAL * (abs(wanted) + usual) + 1e-14 * self.root.size
+        with np.errstate(all="ignore"):
+            return bool((abs(self._changed(self.root.node, found.changes) - wanted) <= tolerance).all())
+
+    def _changed(self, node: Node, changes: Sequence[Change]) -> Array:
+        """The values of a node with these changes of it and of the nodes below it."""
+        first, last = self.span[node]
+        inside = [c for c in changes if c.node is not node and first <= self.span.get(c.node, (first,))[0] <= last]
+        x = apply(node, [self._changed(part, inside) for part in node.parts]) if inside and node.parts else node.x
+        for change in inside:
+            if change.node not in self.span and change.node.parts[0] in node.parts:  # terms as if in a bracket
+                x = x + (change.x - change.node.x)
+        own = sorted((c for c in changes if c.node is node), key=lambda c: c.label.kind == "missing term")
+        for change in own:
+            if change.label.kind == "missing term":
+                x = x + (change.x - node.x)
+            elif change.label.kind in SCALING:
+                x = x * (change.x / node.x)
+            else:  # another expression in its place: nothing is left of what else was changed there
+                x = change.x if x is node.x else np.full_like(x, np.nan)
+        return x
 
     def _factors(
         self, station: Station, node: Node, share: Array, rows: Sequence[Row], E: Array, numbers: Array
@@ -268,7 +310,7 @@ class Search:
                 apart = self._meeting(rows[k].node, node)
                 if (apart is node or apart.op == "sum") and station.explained(E[k] + slope * at):
                     label = self.missing(node, shown, cost)
-                    both = ((rows[k].node, rows[k].label), (node, label))
+                    both = (rows[k].change, Change(node, label, node.x + at))
                     found.append(Found(rows[k].label.cost + cost + rewriting(rows[k].label, label), both))
         return found
 
@@ -280,14 +322,16 @@ class Search:
         A = np.array([at for _, at in terms]).T
         share = np.linalg.lstsq(A, self.root.off, rcond=None)[0]
         chosen = [k for k in range(len(terms)) if abs(share[k]) > 0.5]
-        if not chosen or len(chosen) > 4 or not self.root.explained(A[:, chosen].sum(1)):
+        if not 0 < len(chosen) < min(5, len(terms)) or not self.root.explained(A[:, chosen].sum(1)):
             return []
         cost = 1.5 + 0.6 * len(chosen)
         node, shown = self.root.node, [terms[k][0] for k in chosen]
         common = set.intersection(*(set(re.findall(r"[^\W\d]\w*(?:\([^)]*\))?", text)) for text in shown))
         if common:  # they may well have been one term, a product with a sum in it
-            return [Found(cost, ((node, self.missing(node, " + ".join(shown).replace("+ -", "- "), cost)),))]
-        return [Found(cost, tuple((node, self.missing(node, text, cost)) for text in shown))]
+            label = self.missing(node, " + ".join(shown).replace("+ -", "- "), cost)
+            return [Found(cost, (Change(node, label, node.x + A[:, chosen].sum(1)),))]
+        changes = zip(shown, chosen, strict=True)
+        return [Found(cost, tuple(Change(node, self.missing(node, t, cost), node.x + A[:, k]) for t, k in changes))]
 
     def _meeting(self, a: Node, b: Node) -> Node:
         """The lowest node above both."""
@@ -307,7 +351,9 @@ def part_of(node: Node, i: int, j: int) -> Node:
         source = ast.BinOp(source, ast.Add() if sign > 0 else ast.Sub(), part.source)
     if hasattr(places[0], "col_offset") and getattr(places[-1], "end_col_offset", None):
         source.col_offset, source.end_col_offset = places[0].col_offset, places[-1].end_col_offset
-    return Node("sum", node.how[i:j], node.parts[i:j], source)
+    found = Node("sum", node.how[i:j], node.parts[i:j], source)
+    found.x = apply(found, [p.x for p in found.parts])
+    return found
 
 
 def _invert(node: Node, k: int, wanted: Array) -> Array | None:
@@ -324,8 +370,7 @@ def _invert(node: Node, k: int, wanted: Array) -> Array | None:
 
 
 def _together(a: Row, b: Row) -> Found:
-    both = (a.node, a.label), (b.node, b.label)
-    return Found(a.label.cost + b.label.cost + rewriting(a.label, b.label), both)
+    return Found(a.label.cost + b.label.cost + rewriting(a.label, b.label), (a.change, b.change))
 
 
 def rewriting(a: Label, b: Label) -> float:
@@ -369,6 +414,7 @@ class Basis:
             for angle, at in names.angles.items()
             for f in (np.sin, np.cos)
         ]
+        self.columns = [(name, at) for name, at in self.columns if at.all() and np.isfinite(at).all()]
         logs = [np.log(abs(at)) for _, at in self.columns]
         self.logs = np.array([np.ones_like(logs[0]), *logs]) if logs else np.zeros((0, 0))
         self.solve = np.linalg.pinv(self.logs) if self.logs.shape[0] < self.logs.shape[1] else None

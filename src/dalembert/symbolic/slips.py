@@ -276,7 +276,8 @@ def scaled(node: Node, factor: Fraction | float, whole: bool) -> tuple[str, floa
 def coefficient(node: Node) -> Fraction:
     """The number in front of a product, one in a denominator included, without its sign."""
     if node.op == "number" and isinstance(node.how[0], float) and node.how[0]:
-        return abs(Fraction(node.how[0]).limit_denominator(10**6))
+        exact = Fraction(node.how[0])
+        return abs(exact.limit_denominator(10**6)) or abs(exact)
     if node.op == "sum" and len(node.parts) == 1:
         return coefficient(node.parts[0])
     number = Fraction(1)

@@ -18,6 +18,7 @@ from dalembert.errors import InputError
 from dalembert.symbolic import entries
 from dalembert.symbolic.compare import Quantity
 from dalembert.symbolic.letters import Letters
+from dalembert.symbolic.nodes import replaced
 
 if TYPE_CHECKING:
     from dalembert.symbolic.equations import Equations
@@ -106,22 +107,6 @@ def derivative(tree: Tree, name: str) -> Tree:
         case ast.Call(func=ast.Name(id=function), args=[x]) if function in SLOPES:
             return multiply(SLOPES[function](x), derivative(x, name))
     raise InputError(f"{ast.unparse(tree)} cannot be differentiated")
-
-
-def replaced(tree: Tree, change: Callable[[str], Tree | None]) -> Tree:
-    """The tree with formulas for some of its names."""
-    match tree:
-        case ast.Name(id=name):
-            return change(name) or tree
-        case ast.UnaryOp(op=op, operand=x):
-            return ast.UnaryOp(op, replaced(x, change))
-        case ast.BinOp(left=a, op=op, right=b):
-            return ast.BinOp(replaced(a, change), op, replaced(b, change))
-        case ast.Call(func=function, args=arguments):
-            return ast.Call(function, [replaced(x, change) for x in arguments], [])
-        case ast.List(elts=items):
-            return ast.List([replaced(x, change) for x in items])
-    return tree
 
 
 def determinant(A: Sequence[Sequence[Tree]]) -> Tree:

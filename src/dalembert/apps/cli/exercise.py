@@ -284,7 +284,10 @@ def _show_marks(marked: list[Marked], out: str | None) -> None:
             click.echo(marked[0].trouble)
         return
     rows = [(m.student, m.file, m.earned, m.points, m.trouble) for m in marked]
-    output.print_table(f"{len(rows)} files of answers", ("student", "file", "points", "of", "trouble"), rows)
+    files = sum(bool(m.file) for m in marked)
+    output.print_table(
+        f"{files} file{'s' * (files != 1)} of answers", ("student", "file", "points", "of", "trouble"), rows
+    )
     output.print_files(out)
 
 

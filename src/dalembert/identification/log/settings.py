@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -25,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.arguments import Array, array, number, three
 from dalembert.errors import InputError, choose, unknown
-from dalembert.files import DESCRIPTION, contents
+from dalembert.files import DESCRIPTION, contents, parse_toml
 from dalembert.robot import Robot
 from dalembert.words import call, read_number, read_value, say
 
@@ -370,10 +369,10 @@ WORDS = tuple(one.name for one in fields(LogSettings))
 def read_toml(path: str | Path) -> dict[str, Any]:
     """What a file of settings holds, its keys with underscores; unknown ones are refused."""
     try:
-        found = tomllib.loads(contents(path, DESCRIPTION).decode("utf-8-sig"))
+        found = parse_toml(contents(path, DESCRIPTION).decode("utf-8-sig"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise InputError(f"{path}: not a file of settings: {error}") from None
     named = {key.replace("-", "_"): value for key, value in found.items()}
     for key in named:
