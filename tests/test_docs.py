@@ -9,10 +9,12 @@ import io
 import re
 import shutil
 import subprocess
+import textwrap
+import tokenize
+import unicodedata
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from dalembert.caching import cached_property
@@ -20,6 +22,7 @@ from dalembert.caching import cached_property
 ROOT = Path(__file__).parent.parent
 COVERAGE = ROOT / "docs" / "theory" / "coverage.md"
 PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if page.exists()]
+COUNT = 79  # rows of the coverage table
 IDENTIFIER = re.compile(r"\d{3}(\.\d+[a-z]?)*")
 
 
@@ -40,40 +43,16 @@ def named(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
 
-def is_open(row: list[str]) -> bool:
-    return "open" in row[3]
-
-
 # ------------------------------------------------------------------------------------------- coverage table
 def test_the_table_is_whole():
+    """Each row names a function, a test and a page; none is left for later, none has been dropped."""
     identifiers = [row[0] for row in rows()]
-    assert len(identifiers) > 70
+    assert len(identifiers) >= COUNT
     assert len(set(identifiers)) == len(identifiers), "an identifier appears twice"
     for row in rows():
         assert len(row) == 6, row
         assert row[1] and row[2], row
-        assert named(row[3]) or row[3] == "open", f"{row[0]} names no function and is not open"
-
-
-def test_the_rows_of_the_core_are_closed():
-    core = [row for row in rows() if "core" in row[2].split(", ")]
-    assert len(core) >= 20
-    for row in core:
         assert named(row[3]) and named(row[4]) and row[5], f"{row[0]} lacks a function, a test or a page"
-        waiting = set(re.findall(r"open: (\w+)", row[3]))
-        assert waiting <= set(row[2].split(", ")) - {"core"}, f"{row[0]} waits for a part that is not its own"
-
-
-def test_the_identifiers_are_those_of_the_list_shared_by_all_parts():
-    shared = ROOT.parent / "shared" / "coverage.md"
-    if not shared.exists():
-        pytest.skip("the list shared by all parts is not beside this repository; identifiers are not compared")
-    listed = [cells(line) for line in shared.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
-    wanted = {row[0]: row[2] for row in listed if IDENTIFIER.fullmatch(row[0]) and row[2]}
-    assert len(wanted) > 70
-    ours = {row[0]: row[2] for row in rows()}
-    assert set(wanted) - set(ours) == set(), "rows are never dropped"
-    assert {i: ours[i] for i in wanted} == wanted
 
 
 def resolve(path: str) -> object:
@@ -96,7 +75,7 @@ def defined_in(file: Path) -> set[str]:
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-@pytest.mark.parametrize("row", [row for row in rows() if row[3] != "open"], ids=lambda row: row[0])
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row[0])
 def test_what_a_row_names_exists(row):
     for function in named(row[3]):
         found = resolve(function)
@@ -109,13 +88,6 @@ def test_what_a_row_names_exists(row):
         assert (COVERAGE.parent / page.split("#")[0]).is_file(), page
 
 
-def test_count_of_open_rows(record_property):
-    waiting = [row[0] for row in rows() if is_open(row)]
-    record_property("open_rows", len(waiting))
-    print(f"\n{len(waiting)} of {len(rows())} rows are open: {', '.join(waiting)}")
-    assert set(waiting) <= {row[0] for row in rows() if row[2] != "core"}, "a row of the core is open"
-
-
 def test_a_name_that_is_not_there_is_noticed():
     with pytest.raises(AttributeError):
         resolve("dalembert.robot.Robot.jacobain")
@@ -125,7 +97,7 @@ def test_a_name_that_is_not_there_is_noticed():
 
 # --------------------------------------------------------------------------------------------- pages
 NODE = shutil.which("node")  # runs the blocks in JavaScript, where there is one
-FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *```([^\n]*)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)  # indented in lists
 
 
 def blocks(page: Path) -> list[tuple[int, str, str | None]]:
@@ -135,7 +107,7 @@ def blocks(page: Path) -> list[tuple[int, str, str | None]]:
     found: list[tuple[int, str, str | None]] = []
     for match in FENCE.finditer(text):
         if match[1].strip() == "python":
-            found.append((text.count("\n", 0, match.start()) + 1, match[2], None))
+            found.append((text.count("\n", 0, match.start()) + 1, textwrap.dedent(match[2]), None))
         elif match[1].strip() == "text output":
             assert found[-1][2] is None, f"two outputs of one block in {page}"
             found[-1] = (*found[-1][:2], match[2])
@@ -144,6 +116,14 @@ def blocks(page: Path) -> list[tuple[int, str, str | None]]:
             known = ("", "sh", "toml", "text", "python no-run", "console", "xml", "js")
             assert match[1].strip() in known or match[1].startswith("{"), match[1]
     return found
+
+
+def checks(page: Path) -> bool:
+    """Whether a result of the examples is compared: by `assert`, with a block of output, or as `print(…)  # result`."""
+    return any(
+        shown is not None or re.search(r"^\s*assert |print\(.*\)  # ", source, re.MULTILINE)
+        for _, source, shown in blocks(page)
+    )
 
 
 def name_of(page: Path) -> str:
@@ -156,16 +136,31 @@ def test_every_example_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "__main__"}
     for line, source, shown in blocks(page):
-        code = compile("\n" * line + source, str(page), "exec")  # a traceback shows the page's line
-        with contextlib.redirect_stdout(io.StringIO()) as said:
-            exec(code, namespace)
+        said = execute("\n" * line + source, page, namespace)  # a traceback shows the page's line
         if shown is not None:
-            assert printed(said.getvalue(), shown), f"{name_of(page)}:{line} prints\n{said.getvalue()}"
+            assert printed(said, shown), f"{name_of(page)}:{line} prints\n{said}"
     for k, match in enumerate(FENCE.finditer(page.read_text(encoding="utf-8"))):
         if match[1].strip() == "js" and NODE:
             (tmp_path / f"block{k}.mjs").write_text(match[2], encoding="utf-8")
             done = subprocess.run([NODE, f"block{k}.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
             assert done.returncode == 0, f"{name_of(page)}: {done.stderr}"
+
+
+def execute(source: str, page: Path, namespace: dict[str, object]) -> str:
+    """Run a block and return what it prints. A comment behind `print(…)` is the output of that statement."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
+    whole = ""
+    for statement in ast.parse(source, str(page)).body:
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            exec(compile(ast.Module([statement], []), str(page), "exec"), namespace)
+        calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
+        ends = {call.end_lineno for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"}
+        for line in sorted(ends & comments.keys()):
+            shown = f"{name_of(page)}:{line} prints\n{said.getvalue()}"
+            assert printed(said.getvalue(), comments[line]), shown
+        whole += said.getvalue()
+    return whole
 
 
 def printed(said: str, shown: str) -> bool:
@@ -177,6 +172,16 @@ def printed(said: str, shown: str) -> bool:
 def test_another_output_is_noticed():
     assert printed("a = 1\n\nb  = 2.34e-16\n", "a = 1\nb = …\n") and not printed("a = 1, b = 2", "a = 1")
     assert not printed("M11 = a", "M12 = a")
+    page, block = ROOT / "README.md", "for k in range(2):\n    print(k)  # {}\nprint(3)"
+    assert execute(block.format("0 …"), page, {}) == "0\n1\n3\n"
+    for wrong in ("0", "0 2", "the first two numbers"):
+        with pytest.raises(AssertionError, match="README.md:2 prints"):
+            execute(block.format(wrong), page, {})
+
+
+def test_every_page_with_examples_compares_a_result():
+    """The examples of coming_from.md are its tables: tests/test_coming_from.py."""
+    assert [name_of(page) for page in PAGES if blocks(page) and not checks(page)] == ["docs/coming_from.md"]
 
 
 def test_pages_with_examples_are_found():
@@ -195,61 +200,84 @@ def test_every_key_of_a_robot_file_is_on_its_page():
     assert len(keys) > 50 and keys - shown == set()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
-        if not re.match(r"[a-z]+:|#", target):
-            assert (page.parent / target.split("#")[0]).exists(), f"{name_of(page)} links to {target}"
+@cache
+def text_of(page: Path) -> str:
+    """A page without its blocks."""
+    return re.sub(FENCE, "", page.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_functions_named_in_prose_exist(page):
-    """`Robot.fk` and its like, in backticks."""
-    import dalembert as dl
-
-    text = re.sub(FENCE, "", page.read_text(encoding="utf-8"))
-    for name in re.findall(r"`Robot\.(\w+)", text):
-        assert hasattr(dl.Robot, name), f"{name_of(page)} names Robot.{name}"
-
-
-# ------------------------------------------------------------------------------- names of other libraries and ours
-COMING = ROOT / "docs" / "coming_from.md"
-
-
-def equivalents() -> list[list[str]]:
-    lines = COMING.read_text(encoding="utf-8").splitlines()
-    return [row for row in map(cells, (x for x in lines if x.startswith("| `"))) if len(row) >= 2]
+def links(page: Path) -> list[str]:
+    """The targets of a page that are files or headings here."""
+    return [x for x in re.findall(r"\]\(([^)\s]+)\)", text_of(page)) if not re.match(r"[a-z]+:", x)]
 
 
 @cache
-def newcomer() -> dict[str, object]:
-    """What the page's own first block defines."""
-    block = re.search(r"```python\n(.*?)```", COMING.read_text(encoding="utf-8"), re.DOTALL)
-    assert block
-    names: dict[str, object] = {}
-    exec(block[1], names)
-    return names
+def anchors(page: Path) -> set[str]:
+    """Return the fragments of a page: its headings, as GitHub and as docutils spell them, and its labels."""
+    text = text_of(page)
+    found = set(re.findall(r"^\((.+)\)=$", text, re.MULTILINE))
+    for heading in re.findall(r"^#{1,4} +(.*)", text, re.MULTILINE):
+        words = re.sub(r"\]\([^)]*\)", "]", heading).lower()
+        plain = unicodedata.normalize("NFKD", words).encode("ascii", "ignore").decode()
+        found |= {re.sub(r"[^\w\- ]", "", words).strip().replace(" ", "-"), re.sub("[^a-z0-9]+", "-", plain).strip("-")}
+    return found
 
 
-@pytest.mark.parametrize("row", equivalents(), ids=lambda row: row[0].split("`")[1])
-def test_what_stands_for_a_name_of_another_library_runs(row):
-    """Every expression of the middle column gives something that is finite."""
-    (expression,) = named(row[1])
-    assert flat_finite(eval(expression, dict(newcomer()))), expression
+@pytest.mark.parametrize("page", [page for page in PAGES if links(page)], ids=name_of)
+def test_links_lead_somewhere(page):
+    for target in links(page):
+        file, _, anchor = target.partition("#")
+        there = (page.parent / file).resolve() if file else page
+        assert there.exists(), f"{name_of(page)} links to {target}"
+        if anchor and there.suffix == ".md":
+            assert anchor in anchors(there), f"{name_of(page)} links to {target}"
 
 
-def flat_finite(value: object) -> bool:
-    if isinstance(value, (tuple, list)):
-        return all(flat_finite(x) for x in value)
-    return bool(np.isfinite(value).all()) if isinstance(value, np.ndarray) else value is not None
+@cache
+def identifiers() -> set[str]:
+    """Every word of the library's own source."""
+    return {word for file in (ROOT / "src").rglob("*.py") for word in WORD.findall(file.read_text(encoding="utf-8"))}
 
 
-def test_names_of_pinocchio_exist():
-    pinocchio = pytest.importorskip("pinocchio")
-    text = COMING.read_text(encoding="utf-8").split("## Pinocchio")[1]
-    rows = [cells(line) for line in text.splitlines() if line.startswith("| `")]
-    theirs = [re.sub(r"\(.*", "", name) for row in rows for name in named(row[0])]
-    assert len(theirs) > 30
-    for name in theirs:
-        owner, _, attribute = name.partition(".")
-        assert hasattr(getattr(pinocchio, owner), attribute) if attribute else hasattr(pinocchio, owner), name
+WORD = re.compile(r"\w+")
+NAME = re.compile(r"(?<![\w/.-])([A-Za-z]\w*(?:\.[A-Za-z]\w*)*)(?=\(|$)")
+FILES = (".py", ".md", ".cff", ".specs", ".toml")
+# The names in these pages' tables are those of tests and of other libraries: test_coming_from.py, notes/test_page.py
+# and `test_what_a_row_names_exists` look at them.
+ELSEWHERE = {"docs/coming_from.md", "docs/theory/coverage.md"}
+ELSEWHERE |= {name_of(page) for page in PAGES if page.parent.name == "notes"}
+# Names of columns, coordinates, files and other libraries that are neither in the source nor in a block of the page.
+FOREIGN = {
+    "docs/check.md": {"alex_psyonic_hands", "romeo_laas_small"},
+    "docs/comparison.md": {"ik_LM"},
+    "docs/floating.md": {"root_qx"},
+    "docs/howto/predictive-control-in-c.md": {"reach_rest"},
+    "docs/identification.md": {"actual_current_0", "position_joint3", "target_moment_0", "tau_ext_hat_filtered"},
+    "docs/interchange.md": {"f.generate"},
+    "docs/robot_files.md": {"joint_first", "joint_qx", "joint_second", "joint_slide", "joint_turn", "joint_x"},
+}
+
+
+@cache
+def names_in_prose(page: Path) -> list[str]:
+    """What a page writes as `name(…)`, `dotted.name` or `snake_case`."""
+    codes = re.findall(r"`([^`\n]+)`", text_of(page))
+    found = [name for code in codes for name in NAME.findall(code) if "(" in code or re.search(r"[._]", name)]
+    return [] if name_of(page) in ELSEWHERE else [name for name in found if not name.endswith(FILES)]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if names_in_prose(page)], ids=name_of)
+def test_names_in_prose_exist(page):
+    own = {word for match in FENCE.finditer(page.read_text(encoding="utf-8")) for word in WORD.findall(match[2])}
+    own |= FOREIGN.get(name_of(page), set())
+    for name in names_in_prose(page):
+        if re.match(r"(dalembert|dl|Robot)\.", name):
+            resolve(re.sub(r"^dl\.", "dalembert.", re.sub(r"^Robot\.", "dalembert.Robot.", name)))
+        elif name not in own:
+            assert set(name.split(".")) <= identifiers() | own, f"{name_of(page)} names {name}"
+
+
+def test_a_name_that_does_not_exist_is_noticed():
+    assert "read_log" in identifiers() and "read_logg" not in identifiers()
+    assert NAME.findall("read_log(path)") == NAME.findall("read_log") == ["read_log"]
+    assert "twists-and-wrenches-linear-first" in anchors(ROOT / "docs" / "notation.md")

@@ -245,6 +245,55 @@ def test_a_table_is_not_transposed():
         ARM.gravity_torque(pd.DataFrame(np.ones((5, 3))))
 
 
+JOINTS = list(PUMA.joint_names)
+STATES = np.random.default_rng(5).uniform(-1, 1, (4, 6))
+ENTRIES = {
+    "kernel": lambda q: PUMA.inverse_dynamics(q, STATES, q),
+    "threads": lambda q: PUMA.with_threads(2).gravity_torque(q),
+    "jacobian": lambda q: PUMA.manipulability(q),
+    "simulate": lambda q: dl.simulate(PUMA, q0=q.iloc[1] if hasattr(q, "iloc") else q[1], duration=0.002).q,
+    "rollouts": lambda q: dl.simulation.rollouts(PUMA, q0=q, qd0=q, duration=0.002, dt=0.001).last,
+    "controller": lambda q: control.PD(PUMA, 10.0, 1.0)(0.0, q, STATES, STATES),
+    "ik": lambda q: PUMA.ik(PUMA.fk(STATES), q0=q).q,
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_columns_that_are_named_as_the_joints_are_put_in_their_order(entry):
+    call = ENTRIES[entry]
+    wanted = call(STATES)
+    table = pd.DataFrame(STATES, columns=JOINTS)
+    for other in (table, table[JOINTS[::-1]]):
+        assert_same(call(other), wanted)
+    if entry not in ("simulate", "ik"):
+        assert_same(call(pl.DataFrame(table)[JOINTS[::-1]]), wanted)
+    for names in ([*JOINTS[:5], "joint7"], list("abcdef")):
+        with pytest.raises(dl.InputError, match="columns"):
+            call(pd.DataFrame(STATES, columns=names))
+
+
+def test_named_columns_where_no_joints_are_known():
+    table = pd.DataFrame(STATES, columns=JOINTS)
+    with pytest.raises(dl.InputError, match="columns"):
+        PUMA.kernel("mass_matrix")(table)
+    assert np.array_equal(PUMA.kernel("mass_matrix")(table.to_numpy()), PUMA.mass_matrix(STATES))
+    assert np.array_equal(tr.spline(table, np.arange(4.0))(0.7)[0], tr.spline(STATES, np.arange(4.0))(0.7)[0])
+    wrench = pd.DataFrame(STATES, columns=["fx", "fy", "fz", "nx", "ny", "nz"])
+    by_table, plain = (PUMA.inverse_dynamics(STATES, STATES, STATES, x) for x in (wrench, STATES))
+    assert np.array_equal(by_table, plain)
+
+
+def test_missing_values_are_refused():
+    gap = pd.array([1, None], dtype="Int64")
+    tables = (gap, pd.Series(gap), pd.DataFrame({"joint1": gap, "joint2": [0.5, 0.5]}))
+    for table in (*tables, pl.DataFrame({"joint1": [1.0, None]}), pl.Series([1.0, None])):
+        with pytest.raises(dl.InputError, match="missing values"):
+            plain_array(table)
+    with pytest.raises(dl.InputError, match="missing values"):
+        ARM.gravity_torque(gap)
+    assert np.isnan(plain_array(pd.Series([1.0, np.nan]))).any()  # a number of floats
+
+
 def test_what_cannot_be_converted_says_why():
     with pytest.raises(dl.InputError, match="q is a masked array, which has no numbers where it is masked"):
         ARM.fk(np.ma.array([0.1, 0.2], mask=[True, False]))
@@ -252,8 +301,8 @@ def test_what_cannot_be_converted_says_why():
         ARM.fk(Attached([0.1, 0.2]))
     with pytest.raises(dl.InputError, match=r"q carries a unit \(Quantity\); give plain numbers"):
         ARM.fk(Quantity([0.1, 0.2]))
-    with pytest.raises(dl.InputError, match="NAType"):
-        ARM.fk(pd.DataFrame({"a": [1.0, None], "b": [0.1, 0.2]}).convert_dtypes())
+    with pytest.raises(dl.InputError, match="missing values"):
+        ARM.fk(pd.DataFrame({"joint1": [1.0, None], "joint2": [0.1, 0.2]}).convert_dtypes())
     with pytest.raises(dl.InputError, match="out must be a NumPy array, got DataFrame"):
         ARM.gravity_torque(np.zeros((2, 2)), out=pd.DataFrame(np.zeros((2, 2))))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -150,3 +151,24 @@ import scipy.linalg
         ("scipy.linalg", False, False),
     }
     assert part_of("draw.svg.charts") == "draw.svg" and part_of("draw.arm") == "draw" and part_of("nowhere.x") is None
+
+
+def lists_of_modules() -> Iterator[tuple[Path, set[str], set[str], set[str]]]:
+    """(package, its modules, names in the list of its docstring, first words of all lines) of packages with a list."""
+    for file in FILES:
+        if file.name == "__init__.py":
+            text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+            own = {p.stem for p in file.parent.glob("*.py")} | {
+                p.parent.name for p in file.parent.glob("*/__init__.py")
+            }
+            listed = set(re.findall(r"^(\w+) {2,}\S", text, re.MULTILINE))
+            if 2 * len(listed & own) > max(len(listed), 2):
+                yield file.parent, own - {"__init__"}, listed, set(re.findall(r"^(\w+) ", text, re.MULTILINE))
+
+
+def test_lists_of_modules_are_complete():
+    found = list(lists_of_modules())
+    assert {"compile", "planning", "simulation"} <= {package.name for package, *_ in found}
+    for package, own, listed, words in found:
+        assert listed <= own, f"{package.name} lists {listed - own}, which it does not have"
+        assert own <= words, f"{package.name} does not list {own - words}"

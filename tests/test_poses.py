@@ -259,6 +259,7 @@ def test_degrees_are_told(angles):
 
 def test_no_false_alarm_for_radians():
     turned = np.column_stack([np.zeros(50), np.zeros(50), np.linspace(0, 40, 50)])  # a yaw that was unwrapped
-    dl.pose(rpy=turned)
-    dl.pose(rpy=(3.1416, 6.2832, 5))
-    dl.pose(rpy=(0, 0, 12.9))
+    yaw = np.unwrap(np.arctan2(*np.moveaxis(dl.pose(rpy=turned)[:, [1, 0], 0], -1, 0)))
+    assert np.abs(yaw - turned[:, 2]).max() < 1e-12
+    for angles in ((3.1416, 6.2832, 5), (0, 0, 12.9)):
+        assert dl.pose(rpy=angles)[2, 0] == pytest.approx(-np.sin(angles[1]))

@@ -2,10 +2,17 @@
 
     python tools/mutate.py src/dalembert/bounds --tests tests/bounds --count 100 --seed 7
 
-The tests run in a copy of the repository, each mutant in a process of its own. A mutant is killed if a test fails, if
-the time limit ends the run, or if the run crashes. The tool prints a table by module, then the diff of each survivor.
-A survivor is a missing test, or an equivalent mutant: one whose behavior cannot be told from the original's.
-Run it again with `--only KEY` (printed with each survivor) after adding a test.
+The tests run in a copy of the repository, each mutant in a process of its own. First each test file runs unchanged, in
+a process of its own, and the tool records which lines each test executes. A mutant runs against the tests that
+execute its statement: tests that killed earlier mutants come first, then fast tests. All tests of a file run if its
+import executes the statement, and all files run if no test executes it, because a test may start a process of its own.
+A test that only uses a result that an earlier test has cached does not count: `--whole` runs whole files.
+
+A mutant is killed if a test fails, if the run uses much more processor time than the unchanged code, or if it crashes.
+The tool prints a table by module, then the diff of each survivor. A survivor is a missing test, or an equivalent
+mutant: one whose behavior cannot be told from the original's. `--results FILE` appends each verdict to a file at once
+and skips the mutants that the file already has. Run the tool again with `--only KEY` (printed with each survivor) after
+adding a test.
 """
 
 from __future__ import annotations
@@ -22,13 +29,16 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 COPIED = ("src", "tests", "docs", "tools", "README.md", "CITATION.cff", "CHANGELOG.md", "pyproject.toml", "NOTICE")
@@ -55,6 +65,7 @@ class Mutant:
     start: int
     stop: int
     text: str
+    statement: tuple[int, int] = field(compare=False)  # first and last line of the statement, or of its header
 
     @property
     def key(self) -> str:
@@ -70,6 +81,7 @@ class Sites:
     def __init__(self, path: str, source: bytes) -> None:
         self.path, self.source = path, source
         self.found: list[Mutant] = []
+        self.within = (1, 1)
         self.lines = [0]
         for line in source.splitlines(keepends=True):
             self.lines.append(self.lines[-1] + len(line))
@@ -84,15 +96,21 @@ class Sites:
 
     def add(self, kind: str, node: ast.AST, text: str, span: tuple[int, int] | None = None) -> None:
         start, stop = span or self.span(node)
-        self.found.append(Mutant(self.path, kind, node.lineno, start, stop, text))
+        self.found.append(Mutant(self.path, kind, node.lineno, start, stop, text, self.within))
 
     def visit(self, node: ast.AST) -> None:
         """This node's mutants, then those of its parts; no annotations, docstrings, messages or imports."""
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            last = max(node.lineno, body[0].lineno - 1) if isinstance(body, list) else node.end_lineno
+            self.within = (node.lineno, last)
         self.statement(node)
         if isinstance(node, SKIPPED) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             return
         self.expression(node)
+        within = self.within
         for name, value in ast.iter_fields(node):
+            self.within = within
             if name not in ("annotation", "returns", "decorator_list", "type_params"):
                 for child in value if isinstance(value, list) else [value]:
                     if isinstance(child, ast.AST):
@@ -168,13 +186,21 @@ def parses(source: bytes) -> bool:
     return True
 
 
-class Order:
-    """A pytest plugin: tests that killed before run first, then the fast ones. It keeps the first failure."""
+Executed = dict[str, dict[str, set[int]]]  # test → file → lines; the test "" is what a file's import executes
 
-    def __init__(self, kills: Counter[str], seconds: dict[str, float]) -> None:
-        self.kills, self.seconds, self.failed = kills, seconds, ""
+
+class Order:
+    """A pytest plugin: runs first the tests with kills, then the fast ones.
+
+    It keeps the first failure and the time of each test."""
+
+    def __init__(self, kills: Counter[str], seconds: dict[str, float], only: set[str]) -> None:
+        self.kills, self.seconds, self.only, self.failed = kills, seconds, only, ""
 
     def pytest_collection_modifyitems(self, items: list) -> None:
+        """Keep the tests in `only`, if there are any; `only` may name whole files."""
+        if self.only:
+            items[:] = [x for x in items if not self.only.isdisjoint((x.nodeid, x.nodeid.partition("::")[0]))]
         items.sort(key=lambda item: (-self.kills[item.nodeid], self.seconds.get(item.nodeid, 0.0)))
 
     def pytest_runtest_logreport(self, report) -> None:
@@ -183,37 +209,95 @@ class Order:
             self.failed = self.failed or report.nodeid
 
 
+class Lines:
+    """A pytest plugin: records the lines of some files that each test executes."""
+
+    def __init__(self, files: dict[str, str]) -> None:
+        self.files, self.executed, self.test = files, {}, ""  # type: dict[str, str], Executed, str
+        threading.settrace(self.call)
+        sys.settrace(self.call)
+
+    def call(self, frame: FrameType, event: str, _: Any) -> Any:
+        name = self.files.get(frame.f_code.co_filename)
+        if name is None:
+            return None
+        lines = self.executed.setdefault(self.test, {}).setdefault(name, set())
+        add = lines.add
+
+        def line(frame: FrameType, event: str, _: Any) -> Any:
+            add(frame.f_lineno)
+            return line
+
+        return line(frame, event, _)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.test = nodeid
+        sys.settrace(self.call)  # a test may have set another one
+
+
 class Runner:
     """Runs the tests in a copy of the repository, in a fork of this process that has imported what is slow to load."""
 
-    def __init__(self, tests: list[str], limit: float) -> None:
+    def __init__(self, tests: list[str], limit: float, whole: bool) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="mutate-"))
         for name in COPIED:
             source = ROOT / name
             copy = shutil.copytree if source.is_dir() else shutil.copy2
             copy(source, self.folder / name)
-        self.tests, self.limit = tests, limit
+        paths = [self.folder / test for test in tests]
+        found = (p for x in paths for p in ([x] if x.is_file() else sorted(x.rglob("test_*.py"))))
+        self.files = list(dict.fromkeys(str(p.relative_to(self.folder)) for p in found))
+        self.limit, self.whole = limit, whole
         self.kills: Counter[str] = Counter()
         self.seconds: dict[str, float] = {}
+        self.cost: dict[str, float] = {}  # test file → processor time with tracing [s]
+        self.executed: Executed = {}
+        self.runs = 0
         os.environ.setdefault("DALEMBERT_CACHE", str(self.folder / "kernels"))
+        os.environ.setdefault("DALEMBERT_LLVM_LEVEL", "0")
 
-    def run(self, limit: float) -> tuple[str, str]:
-        """(passed, failed, timeout or crashed; the first test that failed)."""
+    def measure(self, paths: set[str]) -> None:
+        """Run each test file unchanged and record which lines of `paths` its tests execute."""
+        for name in list(self.files):
+            outcome, said = self.run([name], 10 * self.limit, traced=paths)
+            if outcome == "empty":
+                self.files.remove(name)
+            elif outcome != "passed":
+                text = (self.folder / "output.txt").read_text(errors="replace")
+                raise SystemExit(f"{text[-3000:]}\nthe unchanged code must pass first: {outcome} {name}")
+            else:
+                self.cost[name] = said["cost"]
+                for test, lines in said["executed"].items():
+                    self.executed[test or name] = {path: set(x) for path, x in lines.items()}
+
+    def covering(self, mutant: Mutant) -> tuple[list[str], set[str]]:
+        """(test files, tests) that execute a mutant's statement."""
+        first, last = mutant.statement
+        wanted = set(range(first, last + 1))
+        tests = {test for test, lines in self.executed.items() if wanted & lines.get(mutant.path, set())}
+        files = {test.partition("::")[0] for test in tests}
+        return [name for name in self.files if name in files] or self.files, tests
+
+    def run(
+        self, files: list[str], limit: float, cpu: float = 0, only: Iterable[str] = (), traced: Iterable[str] = ()
+    ) -> tuple[str, dict[str, Any]]:
+        """(passed, failed, empty, timeout or crashed; what the tests reported)."""
         answer = self.folder / "answer.json"
         answer.unlink(missing_ok=True)
         sys.stdout.flush()
         child = os.fork()
         if child == 0:
-            self.test(answer)
-        if not ended(child, limit):
-            return "timeout", ""
+            self.test(answer, files, cpu, set(only), traced)
+        status = ended(child, limit)
+        if status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)):
+            return "timeout", {}
         if not answer.exists():
-            return "crashed", ""
+            return "crashed", {}
         said = json.loads(answer.read_text())
         self.seconds |= said["seconds"]
-        return ("failed" if said["code"] else "passed"), said["failed"]
+        return {0: "passed", 5: "empty"}.get(said["code"], "failed"), said
 
-    def test(self, answer: Path) -> None:
+    def test(self, answer: Path, files: list[str], cpu: float, only: set[str], traced: Iterable[str]) -> None:
         """In the child: run the tests, write the answer, end."""
         os.setsid()
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -224,40 +308,62 @@ class Runner:
         os.chdir(self.folder)
         sys.path[:] = [str(self.folder / "src"), *(p for p in sys.path if not p.startswith(str(ROOT / "src")))]
         os.environ["PYTHONPATH"] = str(self.folder / "src")
-        order = Order(self.kills, self.seconds)
+        plugins: list[Any] = [Order(self.kills, self.seconds, only)]
+        if cpu:
+            used = time.process_time()
+            resource.setrlimit(resource.RLIMIT_CPU, (int(used + cpu) + 1, int(used + cpu) + 6))
+        if traced:
+            plugins.append(Lines({str(self.folder / path): path for path in traced}))
         arguments = ["-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "--no-header"]
-        arguments += ["-W", "ignore::pytest.PytestAssertRewriteWarning", *self.tests]
+        arguments += ["-m", "not long and not nightly"]
+        arguments += ["-W", "ignore::pytest.PytestAssertRewriteWarning", *files]
+        used = time.process_time()
         try:
-            code = int(pytest.main(arguments, plugins=[order]))
+            code = int(pytest.main(arguments, plugins=plugins))
         except BaseException:
             traceback.print_exc()
             code = 1
-        answer.write_text(json.dumps({"code": code, "failed": order.failed, "seconds": order.seconds}))
+        said = {"code": code, "failed": plugins[0].failed, "seconds": plugins[0].seconds}
+        if traced:
+            sys.settrace(None)
+            said["cost"] = time.process_time() - used
+            said["executed"] = {
+                test: {path: sorted(x) for path, x in lines.items()} for test, lines in plugins[1].executed.items()
+            }
+        answer.write_text(json.dumps(said))
         os._exit(0)
 
-    def judge(self, mutant: Mutant) -> str:
-        """killed, survived or timeout; the copy is as before afterwards."""
+    def judge(self, mutant: Mutant) -> tuple[str, str]:
+        """(killed, survived or timeout; the test that failed); the copy is as before afterwards."""
         path = self.folder / mutant.path
         source, status = path.read_bytes(), path.stat()
         path.write_bytes(mutant.apply(source))
-        outcome, test = self.run(self.limit)
+        self.runs += 1
+        os.utime(path, (self.runs, self.runs))  # bytecode is cached by whole seconds and size
+        files, tests = self.covering(mutant)
+        cpu = 10 + 1.5 * sum(self.cost[name] for name in files)
+        outcome, said = self.run(files, max(self.limit, 5 * cpu), cpu, () if self.whole else tests)
         path.write_bytes(source)
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        test = said.get("failed", "")
         self.kills[test] += bool(test)
-        return {"passed": "survived", "failed": "killed", "crashed": "killed"}.get(outcome, outcome)
+        return {"passed": "survived", "failed": "killed", "crashed": "killed", "empty": "killed"}.get(
+            outcome, outcome
+        ), test
 
 
-def ended(child: int, limit: float) -> bool:
-    """Wait for a process; end it and its children when the time limit is over."""
+def ended(child: int, limit: float) -> int | None:
+    """Wait for a process and return its status; end it and its children when the time limit is over."""
     until = time.monotonic() + limit
     while time.monotonic() < until:
-        if os.waitpid(child, os.WNOHANG)[0]:
-            return True
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return status
         time.sleep(0.02)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    return False
+    return None
 
 
 def diff(mutant: Mutant) -> str:
@@ -288,30 +394,38 @@ def main() -> None:
     parser.add_argument("--tests", nargs="+", required=True, help="tests to run, files or folders")
     parser.add_argument("--count", type=int, default=50, help="number of mutants (default: 50)")
     parser.add_argument("--seed", type=int, help="random seed (default: a new one, printed)")
-    parser.add_argument("--limit", type=float, default=120.0, help="time limit of one mutant [s] (default: 120)")
+    parser.add_argument("--limit", type=float, default=120.0, help="least time limit of one mutant [s] (default: 120)")
+    parser.add_argument("--whole", action="store_true", help="run whole test files, not single tests")
+    parser.add_argument("--results", type=Path, help="file of verdicts, one JSON object per line, kept between runs")
     parser.add_argument("--only", nargs="+", help="keys of mutants to run again")
     options = parser.parse_args()
     options.seed = random.SystemRandom().randrange(10**6) if options.seed is None else options.seed
     options.rng = random.Random(options.seed)
     print(f"seed {options.seed}, tests {' '.join(options.tests)}", flush=True)
-    runner = Runner(options.tests, options.limit)
+    runner = Runner(options.tests, options.limit, options.whole)
     try:
-        run(runner, chosen_mutants(options))
+        run(runner, chosen_mutants(options), options.results, bool(options.only))
     finally:
         shutil.rmtree(runner.folder)
 
 
-def run(runner: Runner, chosen: list[Mutant]) -> None:
-    outcome, test = runner.run(10 * runner.limit)
-    if outcome != "passed":
-        said = (runner.folder / "output.txt").read_text(errors="replace")
-        raise SystemExit(f"{said[-3000:]}\nthe unchanged code must pass first: {outcome} {test}")
-    judged: dict[Mutant, str] = {}
-    for k, mutant in enumerate(chosen, 1):
+def run(runner: Runner, chosen: list[Mutant], results: Path | None, again: bool) -> None:
+    lines = results.read_text(encoding="utf-8").splitlines() if results and results.exists() else []
+    known = {said["key"]: said["status"] for said in map(json.loads, lines)}
+    judged = {mutant: known[mutant.key] for mutant in chosen if mutant.key in known and not again}
+    left = [mutant for mutant in chosen if mutant not in judged]
+    start = time.monotonic()
+    runner.measure({mutant.path for mutant in left})
+    print(f"{len(runner.files)} test files pass unchanged, {time.monotonic() - start:.0f} s", flush=True)
+    for k, mutant in enumerate(left, 1):
         start = time.monotonic()
-        judged[mutant] = runner.judge(mutant)
+        judged[mutant], test = runner.judge(mutant)
         seconds = time.monotonic() - start
-        print(f"{k}/{len(chosen)} {judged[mutant]:8} {seconds:5.1f} s  {mutant.key}", flush=True)
+        print(f"{k}/{len(left)} {judged[mutant]:8} {seconds:5.1f} s  {mutant.key}  {test}", flush=True)
+        if results:
+            said = {"key": mutant.key, "status": judged[mutant], "test": test, "seconds": round(seconds, 1)}
+            with results.open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(said) + "\n")
     print("", *table(judged), sep="\n")
     for mutant, status in judged.items():
         if status == "survived":

@@ -53,6 +53,7 @@ from dalembert.describe.dh import DHRow as DHRow, check_dh_frames as check_dh_fr
 from dalembert.errors import (
     DalembertError as DalembertError,
     DescriptionError as DescriptionError,
+    DivergenceWarning as DivergenceWarning,
     InputError as InputError,
     MissingExtraError as MissingExtraError,
     ModelWarning as ModelWarning,

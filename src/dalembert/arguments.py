@@ -31,6 +31,10 @@ def plain_array(value: object, name: str = "an argument") -> NDArray[Any]:
         raise InputError(
             f"{name} is a masked array, which has no numbers where it is masked: fill the gaps, or leave those rows out"
         )
+    if _has_missing(value):
+        raise InputError(
+            f"{name} has missing values (NA), which are no numbers: fill the gaps, or leave those rows out"
+        )
     if hasattr(type(value), "to_value") or hasattr(type(value), "magnitude"):  # quantities of astropy, unyt, pint
         raise InputError(f"{name} carries a unit ({type(value).__name__}); give plain numbers, in SI units and radians")
     try:
@@ -40,6 +44,53 @@ def plain_array(value: object, name: str = "an argument") -> NDArray[Any]:
     except Exception as error:  # of any kind: every library has its own
         why = "" if type(value) in _SEEN else f": {type(value).__name__} says {error}"
         raise InputError(f"{name} is not a rectangular array of numbers{why}") from None
+
+
+def _has_missing(value: object) -> bool:
+    """Whether a table or a series of pandas or polars has missing values; NaN of floats is a number."""
+    kind, pandas = type(value).__module__.partition(".")[0], sys.modules.get("pandas")
+    if kind == "polars" and hasattr(value, "null_count"):
+        missing = value.null_count()
+        return bool(np.asarray(missing).any())
+    if kind != "pandas" or pandas is None or not hasattr(value, "isna"):
+        return False
+    dtypes: Any = getattr(value, "dtypes", None)
+    of_columns = dtypes if hasattr(dtypes, "__iter__") else [getattr(value, "dtype", None)]
+    nullable = any(getattr(dtype, "na_value", None) is pandas.NA for dtype in of_columns)
+    return nullable and bool(np.asarray(value.isna()).any())
+
+
+OF_JOINTS = ("q", "q0", "q1", "qd", "qd0", "qdd", "tau", "theta", "theta_d")  # arguments with one number per joint
+
+
+def labels_of(value: object) -> list[str] | None:
+    """The names of a table's columns, or of a series' entries; None where they are only numbered."""
+    kind = type(value).__module__.partition(".")[0]
+    if kind not in ("pandas", "polars"):
+        return None
+    labels = getattr(value, "columns", None)
+    if labels is None and kind == "pandas":
+        labels = getattr(value, "index", None)
+    listed = [] if labels is None else list(labels)
+    if not listed or not all(isinstance(x, str) for x in listed):
+        return None
+    return None if listed == [f"column_{k}" for k in range(len(listed))] else listed  # polars numbers them so
+
+
+def in_joint_order(name: str, value: object, joints: Sequence[str]) -> object:
+    """The value; of a table whose columns are named as the joints, an array in the order of the joints.
+
+    Raises InputError if the columns have other names."""
+    labels = labels_of(value)
+    if labels is None:
+        return value
+    if sorted(labels) != sorted(joints):
+        shown = [", ".join(names[:6]) + ", …" * (len(names) > 6) for names in (labels, joints)]
+        raise InputError(
+            f"the columns of {name} are {shown[0]}, and the joints {shown[1]}: name the columns as the joints, or "
+            f"give {name}.to_numpy(), one number per joint in this order"
+        )
+    return plain_array(value, name)[..., [labels.index(joint) for joint in joints]]
 
 
 def is_lazy(arguments: Sequence[object]) -> bool:
@@ -66,6 +117,8 @@ def array(
     vectors, (None, 6) is a list of twists, () a number. `meaning` says in messages what the last dimension holds, "one
     per joint". Every entry is greater than `above`, at least `least`, and at most `most`, in `unit`. With finite=False
     entries may be infinite, with nan=True no numbers at all."""
+    if name in OF_JOINTS and labels_of(value) is not None:
+        raise InputError(f"{name} has named columns, which are not put in joint order here: give {name}.to_numpy()")
     given = plain_array(value, name)
     try:
         if given.dtype.kind not in "fiubO":  # text, complex numbers, dates
@@ -236,7 +289,7 @@ def wrenches_of(
 
 
 # ------------------------------------------------------------------------------------------------- calls of kernels
-_LAST = {
+LAST = {
     "f_tip": "(f, n)",
     "base_velocity": "(v, ω)",
     "base_acceleration": "(a, ω̇)",
@@ -272,8 +325,8 @@ def check_call(
 
 
 def _shape_of(name: str, value: object, core: tuple[int, ...], owner: str, joints: Sequence[str]) -> tuple[int, ...]:
-    if name in _LAST or name.startswith("wrench"):
-        wanted = f"its last dimension must be {core[-1]}, {_LAST.get(name, _LAST['f_tip'])}"
+    if name in LAST or name.startswith("wrench"):
+        wanted = f"its last dimension must be {core[-1]}, {LAST.get(name, LAST['f_tip'])}"
     elif not core:
         wanted = "it must be a number, or one for each state"
     else:

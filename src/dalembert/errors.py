@@ -50,6 +50,10 @@ class UnitWarning(UserWarning):
     """Numbers that look as if they were in another unit: degrees for radians."""
 
 
+class DivergenceWarning(UserWarning):
+    """Rollouts of a batch that diverged: their results are NaN."""
+
+
 @dataclass(frozen=True)
 class Place:
     """Where something was written: file name, line and column (from 1), each if known."""

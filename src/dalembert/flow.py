@@ -34,18 +34,31 @@ class Joints:
     """What is known of a flow's joints beyond their names: `rates` names their rates, states or outputs; `units` of
     their positions ("rad", "m"), `limits`, and M(q) as `inertia`, which a joint that bounces off a limit needs. There
     may be fewer joints than positions: of a robot with flexible joints they are the links' alone. `rate_units` are
-    those of velocities times time, where they are not the positions' ("rad" of a quaternion's)."""
+    those of velocities times time, where they are not the positions' ("rad" of a quaternion's). `driven` says along
+    which velocities a drive acts: not along those of a floating base. None: along all of them."""
 
     rates: tuple[str, ...]
     units: tuple[str, ...]
     limits: Limits
     inertia: Callable[[Array], Array] | None = None
     rate_units: tuple[str, ...] | None = None
+    driven: tuple[bool, ...] | None = None
 
     @property
     def moving_units(self) -> tuple[str, ...]:
         """Of what velocities are rates of."""
         return self.units if self.rate_units is None else self.rate_units
+
+
+@dataclass(frozen=True, eq=False)
+class Contacts:
+    """What a flow says of its contacts with the ground, which it models as constraints and so would hold whatever they
+    bear. `find_losses(t, x, y)` gives the contacts that cannot be sustained in rows of times, states and outputs, the
+    earliest first. `excess(t, x, u)`, over scalars, is zero unless a contact has to pull, slips, or tilts; None where
+    the contacts depend on one another, so that one state does not say what each of them bears."""
+
+    find_losses: Callable[[Array, Array, Array], tuple[Any, ...]]
+    excess: Callable[[Scalar, Scalars, Scalars], Scalar] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +84,7 @@ class Flow:
     `drives`: so many inputs, the first, are what a controller or given torques may drive (all of them if not given).
     `start(q0, qd0)`: the state that a user's positions and rates mean, arrays (..., n); without it (q0, qd0, zeros).
     `check(x0)` looks at initial states, arrays (..., n), and refuses those that cannot be.
+    `contacts`: of a flow that stands on the ground, what its contacts bear.
     `needs_steps` says why an adaptive method cannot run it, or nothing."""
 
     name: str
@@ -94,6 +108,7 @@ class Flow:
     sample: Callable[[Scalar, Scalars, Scalars], list[Scalar]] | None = None
     period: float | None = None
     needs_steps: str = ""
+    contacts: Contacts | None = None
 
     @property
     def plain_rate(self) -> Callable[[Scalar, Scalars, Scalars], list[Scalar]]:

@@ -5,12 +5,25 @@ Any text may be a name. HTML has `html.escape`; LaTeX is escaped by the printers
 
 from __future__ import annotations
 
+import builtins
+import keyword
 import re
+from collections.abc import Sequence
+
+from dalembert.errors import InputError
 
 # What steers a terminal instead of being shown: controls but tabs and ends of lines, and marks of direction.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _BREAK = re.compile("\\s*[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]\\s*")
 _MARKED = re.compile(r"[\\`*$]")
+# Names that generated sources use: words and functions of the language, their own variables, modules.
+C_WORDS = re.compile(
+    "[vt][0-9]+|dalembert_.*|state_|states|INFINITY|NAN|u?int(32|64)_t|auto|break|case|char|const|continue|default|do|"
+    "double|else|enum|extern|float|for|goto|if|inline|int|long|register|restrict|return|short|signed|sizeof|static|"
+    "struct|switch|typedef|union|unsigned|void|volatile|while|"
+    "(a?sin|a?cos|a?tan|atan2|sqrt|exp|log|tanh|fma|fabs|fmin|fmax|floor|ceil|pow)f?"
+)
+PYTHON_WORDS = re.compile("|".join(["v[0-9]+|out[0-9]+|batch|np|jnp|lax", *keyword.kwlist, *dir(builtins)]))
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets take for the beginning of one
 
 
@@ -44,6 +57,24 @@ def identifier(name: str) -> str:
     """A name of C and of Python."""
     text = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
     return text if text[:1].isalpha() else f"f_{text}"
+
+
+def in_docstring(text: str) -> str:
+    """Return the text as it must stand between three quotation marks in Python."""
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def parameter_names(function: str, names: Sequence[str], words: re.Pattern[str]) -> tuple[str, ...]:
+    """Return names as those of the parameters of a generated function. `words`: `C_WORDS` or `PYTHON_WORDS`.
+
+    Raises InputError if two of them become the same, or if the generated code needs one for itself."""
+    made = tuple(map(identifier, names))
+    for given, name in zip(names, made, strict=True):
+        if made.count(name) > 1:
+            raise InputError(f"two arguments of {function} are called {name!r} in generated code: rename one of them")
+        if words.fullmatch(name):
+            raise InputError(f"generated code needs the name {name!r} for itself: rename the argument {given!r}")
+    return made
 
 
 def file_name(name: str) -> str:

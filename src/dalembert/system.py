@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, check_call
+from dalembert.arguments import LAST, array, check_call, in_joint_order, labels_of, plain_array
 from dalembert.errors import InputError, unknown
 
 if TYPE_CHECKING:
@@ -279,6 +280,7 @@ class Kernels(Generic[S]):
         options = dict(zip(row.options, values, strict=False))
         kernel = self.get(name, given, options)
         names = row.arguments + given + tuple(self.table.added(options).values())
+        arguments = self._ordered(names, kernel, arguments)
         if key not in self.calls and self.joints:  # without joints NumPy cannot check shapes: all calls come this way
             self.calls[key] = self._inspected(name, names, kernel)
             if not given and options == row.options:
@@ -294,6 +296,16 @@ class Kernels(Generic[S]):
             error = caught
         check()
         raise error
+
+    def _ordered(self, names: Sequence[str], kernel: Kernel, arguments: Sequence[object]) -> tuple[object, ...]:
+        """The arguments, tables with named columns as arrays: those of the joints in the order of the joints."""
+        found = []
+        for name, core, a in zip_longest(names, kernel.inputs, arguments):
+            if labels_of(a) is not None:
+                own = core == (len(self.joints),) and name not in LAST and not name.startswith("wrench")
+                a = plain_array(in_joint_order(name, a, self.joints) if own else a, name)
+            found.append(a)
+        return tuple(found[: len(arguments)])
 
     def _inspected(self, name: str, names: Sequence[str], kernel: Kernel) -> Callable[..., Any]:
         """The plain call of a kernel, of arguments that were looked at where they must be."""

@@ -4,6 +4,7 @@ Every function is written twice: over the scalars of the library, and over 50 di
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -13,7 +14,7 @@ import pytest
 
 from dalembert import scalar
 from dalembert.bounds.functions import CIRCLE, Box, Joints
-from dalembert.bounds.taylor import DEGREE, UNIT, Family, Rounded, errors, family, sizes
+from dalembert.bounds.taylor import DEGREE, GRID, UNIT, Family, Rounded, errors, family, sizes
 from dalembert.compile import compile_function
 
 TINY = 1e-11  # less than half a unit in the last place of 1e6: 1e6 + TINY == 1e6
@@ -57,6 +58,11 @@ CASES: dict[str, tuple[tuple[bool, ...], list[tuple[float, float]], Callable]] =
         TURN_AND_SLIDE,
         [TURN, (-TINY, TINY)],
         lambda m, x: [(1e6 * m.cos(x[0]) + x[1]) - 1e6 * m.cos(x[0])],
+    ),
+    "absorbed lever beside a turn": (
+        TURN_AND_SLIDE,
+        [TURN, (-TINY, TINY)],
+        lambda m, x: [(1e6 * m.cos(x[0]) + x[1]) - 1e6 * m.cos(x[0]) + 1e-12 * m.sin(x[0])],
     ),
     "two turns": (
         (False, False),
@@ -155,6 +161,41 @@ def test_the_absorbed_terms_are_lost_in_doubles() -> None:
         assert compiled(function, 2)(q)[0] == 0 < TINY / 2 < exact(function, q)[0]
 
 
+def test_waves_between_the_points_of_the_fine_grid() -> None:
+    """cos 2(x − π/16) is largest half way between two of sixteen points per turn, where the grid sees 0.924 of it."""
+    off = math.pi / 16
+
+    def function(m, x):
+        return [m.cos(2.0 * (y - off)) for y in x] + [m.cos(2.0 * (x[0] - off)) * m.cos(2.0 * (x[1] - off))]
+
+    waves = compile_function(lambda x: double_angles(function, x), [(2,)], [(3,)], "tried")
+    found = sizes(waves, box(TURN, TURN, sliding=(False, False)), joints(False, False))
+    assert found is not None
+    assert (found.value >= 1).all() and (found.slope[[0, 1, 0, 1], [0, 1, 2, 2]] >= 2).all()
+    assert (found.bend[[0, 1, 0, 1, 0], [0, 1, 0, 1, 1], [0, 1, 2, 2, 2]] >= 4).all()
+    assert found.value.max() < 1 + 1e-6 and found.bend.max() < 4 + 1e-6
+
+
+def double_angles(function: Callable, x):
+    """The function with cos 2(x − φ) as squares: of second degree in sine and cosine of each argument."""
+
+    class Squares:
+        @staticmethod
+        def cos(twice):
+            return 2.0 * scalar.cos(twice * 0.5) * scalar.cos(twice * 0.5) - 1.0
+
+    return function(Squares, x)
+
+
+def test_remainders_of_products_are_exact() -> None:
+    """x₀² and x₀ x₁ over a box: r₀² and r₀ r₁, but for rounding."""
+    sliding, _, function = CASES["square"]
+    made = family(lambda x: function(scalar, x), joints(*sliding), box((-1.0, 3.0), (1.0, 2.0), sliding=sliding))
+    assert made is not None
+    remainder = expansion(made)(np.array([0.5, 1.25]), np.array([0.3, 0.2]))[2]
+    assert remainder == pytest.approx([0.09, 0.06, 0.0], rel=1e-6, abs=1e-12)
+
+
 def test_sizes_of_powers_are_exact() -> None:
     sliding, ranges, function = CASES["square"]
     found = sizes(compiled(function, 2), box(*ranges, sliding=sliding), joints(*sliding))
@@ -206,3 +247,17 @@ def test_the_rounding_scalar_covers_each_operation(x: float, y: float) -> None:
         met = [x + y, x - y, x * y, np.sin(x), np.cos(y), x * 0.1, -x, (x + y) * (x - y)]
         for k, (t, f) in enumerate(zip(true, met, strict=True)):
             assert abs(mpmath.mpf(float(f)) - t) <= bound[k], k
+
+
+def test_products_that_underflow_have_an_error() -> None:
+    """1e-200² is 1e-400, for which doubles have zero."""
+    product = Rounded(1e-200) * Rounded(1e-200)
+    assert product.size + product.error >= mpmath.mpf("1e-400") and product.error >= mpmath.mpf("1e-400")
+
+
+def test_a_grid_that_is_too_large_is_not_made() -> None:
+    """Five points for each of nine joints, for each of eleven functions, are more than GRID; for ten, fewer."""
+    turning = joints(*[False] * 9)
+    whole = box(*[TURN] * 9, sliding=(False,) * 9)
+    many = compiled(lambda m, x: [sum((m.sin(y) for y in x), 0.1 * k) for k in range(11)], 9)
+    assert 10 * 5**9 <= GRID < 11 * 5**9 and sizes(many, whole, turning) is None

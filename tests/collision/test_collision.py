@@ -267,6 +267,29 @@ def brute(c: Collision, q, world):
     return own, met
 
 
+def test_pairs_that_are_near_are_those_of_one_state_at_a_time():
+    """In every state the distances of each pair of links, and of each link and obstacle, by themselves."""
+    c, world, within = coarse("ur5e"), scene(), 0.3
+    q = arm("ur5e").random_configuration(5, seed=3)
+    found, s = c.near_pairs(q, world, within), c.spheres
+    X, obstacles = c.centers(q), c.obstacle_names(world.arrays())
+    expected = {}
+    for a, b in s.pairs:
+        i, j = np.flatnonzero(s.parent == a), np.flatnonzero(s.parent == b)
+        d = np.linalg.norm(X[:, i, None] - X[:, None, j], axis=-1) - s.fine.radius[i, None] - s.fine.radius[j]
+        expected[s.coarse.link[a], s.coarse.link[b]] = d.min((1, 2))
+    rows = [(kind, row) for kind in COLUMNS for row in getattr(world.arrays(), kind)]
+    for name, (kind, row) in zip(obstacles, rows, strict=True):
+        d = np.asarray(SOLIDS[kind](row, tuple(np.moveaxis(X, -1, 0)))[0]) - s.fine.radius
+        for g, link in enumerate(s.coarse.link):
+            if not c.grounded[g]:
+                expected[link, name] = d[:, s.parent == g].min(1)
+    expected = {pair: np.where(d < within, d, np.inf) for pair, d in expected.items() if (d < within).any()}
+    assert found.keys() == expected.keys() and len(found) > 10
+    for pair, d in found.items():
+        np.testing.assert_allclose(d, expected[pair], atol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["ur5e", "scara"])
 def test_the_compiled_loop_finds_what_looking_at_every_pair_finds(name):
     c, q = coarse(name), arm(name).random_configuration(6, seed=3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 import dalembert as dl
 from dalembert import scalar
 from dalembert.compile import compile_function
+from dalembert.errors import InputError
 from trees import random_tree
 
 GCC = shutil.which("gcc") or shutil.which("cc")
@@ -140,3 +142,32 @@ def test_a_result_may_take_the_place_of_an_argument(tmp_path):
     x, y, out = np.array([1.0, 2.0, 3.0]), np.array([10.0]), np.zeros(1)
     ctypes.CDLL(str(tmp_path / "k.so")).k(*(ctypes.c_void_p(a.ctypes.data) for a in (x, y, out)))
     assert x.tolist() == [3.0, 1.0, 12.0] and out[0] == 1.0
+
+
+def named(*arguments: str):
+    return compile_function(lambda *x: [2.0 * x[0] + x[-1], x[0]], [()] * len(arguments), [(2,)], "f", "", arguments)
+
+
+@pytest.mark.parametrize("source", ["c_source", "numpy_source", "jax_source"])
+def test_names_that_generated_code_uses_are_refused(source):
+    """An argument v2 would be overwritten by the result of step 2; two arguments of one name would be one."""
+    for clash in (("v2",), ("a b", "a_b"), ("for",), *((("np",),) if source != "c_source" else (("fma",),))):
+        with pytest.raises(InputError, match="generated code"):
+            getattr(named(*clash), source)()
+    assert "a_b" in getattr(named("a b"), source)()
+
+
+def test_a_result_takes_the_place_of_an_argument_only_if_it_has_its_size():
+    for arguments, results in ((("out",), ()), (("x",), ("x",))):
+        with pytest.raises(InputError, match="take the place"):
+            named(*arguments).c_source(results=results)
+
+
+def test_the_text_about_a_kernel_is_no_code():
+    about = 'x\\"""\nraise SystemExit\n"""'
+    kernel = compile_function(lambda x: [x[0]], [(1,)], [(1,)], "f", about, ("x",))
+    for text in (kernel.numpy_source(), kernel.jax_source()):
+        assert not any(isinstance(node, ast.Raise) and node.col_offset == 0 for node in ast.walk(ast.parse(text)))
+    space: dict[str, object] = {}
+    exec(kernel.numpy_source(), space)
+    assert space["f"]([1.5]) == [1.5]

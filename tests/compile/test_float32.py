@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as dl
 from dalembert import scalar
-from dalembert.compile import compile_function, kinds
+from dalembert.compile import compile_function, kinds, llvm, threads as threading
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +73,37 @@ def test_sine_and_cosine():
     with np.errstate(all="raise"):
         beyond = np.array([2 * limit, -np.inf, np.nan, 1e38], np.float32)
         assert np.isnan(kernel(beyond)).all()
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_a_compile_that_fails_raises_in_the_call_itself(monkeypatch, error):
+    """The results would be uninitialized memory; and the kernel works once the cause is gone."""
+    kernel = compile_function(lambda x: [x[0] + 1.0, x[1] * x[0]], [(2,)], [(2,)], "failing")
+    assert np.array_equal(kernel([2.0, 3.0]), [3.0, 6.0])
+    x = np.array([[2.0, 3.0]], np.float32)
+    large = np.tile(x, (threading.FEWEST * threading.piece(kernel.operations) + 1, 1))
+
+    def fail(*_: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(llvm, "linked", fail)
+        patch.setattr(threading, "available", lambda: 2)
+        for call in (kernel, kernel.direct, lambda a: kernel(a, threads=2), lambda a: kernel(a, out=np.empty_like(a))):
+            with pytest.raises(error):
+                call(x)
+        with pytest.raises(error):
+            kernel(large, threads=2)
+    for call in (kernel, kernel.direct, kernel.single):
+        assert call(x).dtype == np.float32 and np.array_equal(call(x), [[3.0, 6.0]])
+
+
+def test_which_arguments_are_float32():
+    """Arrays of any byte order; lists and Python floats are doubles, and one double makes a double of all."""
+    kernel = compile_function(lambda x, y: [x[0] + y], [(1,), ()], [(1,)], "mixed")
+    x = np.array([0.5], np.float32)
+    for arguments in ((x, x[0]), (x.astype(">f4"), np.array(1, np.float32)), (np.tile(x, (9, 1)), x)):
+        assert kernel(*arguments).dtype == kernel.direct(*arguments).dtype == np.float32
+        assert np.all(kernel(*arguments) == arguments[0].astype(float) + arguments[1])
+    for arguments in ((x, 1.0), (x, np.float64(1.0)), (x, 1), ([np.float32(0.5)], x[0]), (x.astype(np.float16), x[0])):
+        assert kernel(*arguments).dtype == kernel.direct(*arguments).dtype == np.float64

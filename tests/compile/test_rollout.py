@@ -258,3 +258,19 @@ def test_misuse_is_refused(loop):
         compile_rollout([Call(pendulum, STEP, "x")], {"x": 2, "u": 1, "p": 2})
     with pytest.raises(ValueError, match="must write 'new'"):
         compile_rollout([Call(pendulum, STEP, "other")], {"x": 2, "u": 1, "p": 2, "other": 2})
+
+
+@pytest.mark.parametrize("name", ["t0", "mark", "t", "dt", "new"])
+def test_blocks_of_the_loop_itself_are_no_names_for_others(name):
+    """A second block of that name was written past the record of the loop."""
+    calls = [Call(pendulum, STEP, "stage"), Call(lambda a: list(a[:2]), ("stage",), "new")]
+    sizes = {"x": 2, "u": 1, "p": 2, "stage": 2}
+    compile_rollout(calls, sizes)
+    with pytest.raises(ValueError, match=f"'{name}'"):
+        compile_rollout(calls, {**sizes, name: 40})
+
+
+def test_a_block_without_a_size_and_an_input_that_is_written():
+    for reads, writes in ((("x", "nowhere"), "new"), (("x",), "nowhere"), (("x",), "u")):
+        with pytest.raises(ValueError, match=f"'{'u' if writes == 'u' else 'nowhere'}'"):
+            compile_rollout([Call(lambda *a: list(a[0]), reads, writes)], {"x": 2, "u": 2})

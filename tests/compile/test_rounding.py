@@ -121,6 +121,7 @@ def test_a_choice_that_rounding_may_change_counts_as_a_jump():
 
 def test_what_is_not_chosen_does_not_count():
     assert bound(lambda x, y: scalar.where(x < 0, 1.0 / y, y), (1, 2), (-1, 1)).bound == 0
+    assert bound(lambda x, y: scalar.where(x < 3, y, 1.0 / y), (1, 2), (-1, 1)).bound == 0
     assert bound(lambda x, y: [1.0 / y, x], (1, 2), (-1, 1), outputs=(2,)).bound.tolist() == [math.inf, 0.0]
 
 
@@ -128,6 +129,7 @@ def test_what_is_not_chosen_does_not_count():
     ("function", "side", "words"),
     [
         (lambda x: 1.0 / x, (-1, 1), "divides by a number between -1 and 1, which may be zero"),
+        (lambda x: 1.0 / x, (1e-39, 1), "divides by a number between 1e-39 and 1, which may be zero or next to it"),
         (lambda x: scalar.sqrt(x), (-1, 1), "root of a number between -1 and 1"),
         (lambda x: scalar.sqrt(x * x), (0, 1), "of zero it has no slope"),
         (lambda x: scalar.log(x), (0, 1), "logarithm of a number between 0 and 1"),
@@ -141,6 +143,23 @@ def test_no_bound_and_why(function, side, words):
     assert found.bound == math.inf
     assert words in found.why[0]
     assert words in str(found)
+
+
+def test_the_first_reason_alone_is_told():
+    (sentence,) = bound(lambda x: 3.0 * (1.0 / x) + x, (-1, 1)).why
+    assert "divides" in sentence
+
+
+def test_steps_that_two_others_use_alike():
+    """a + b − 2.5 a b with a = 0.1 and b = 0.3 off by what float32 makes of two constants."""
+
+    def function(x, y):
+        a, b = 1000.1 * x - 1000.0, 1000.3 * y - 1000.0
+        product = a * b
+        return (a + b) - 2.5 * product
+
+    errors = [abs(float(np.float32(c)) - c) for c in (1000.1, 1000.3)]
+    assert bound(function, (1, 1), (1, 1)).bound == pytest.approx(0.25 * errors[0] + 0.75 * errors[1], rel=0.02)
 
 
 def test_cutting_finds_a_bound_where_one_box_has_none():
@@ -246,6 +265,21 @@ def test_cutting_never_hurts():
     one, many = own.float32_error(box, 1), own.float32_error(box, 400)
     assert np.all(many.bound <= one.bound) and np.any(many.bound < 0.7 * one.bound)
     assert one.boxes == 1 < many.boxes <= 400
+
+
+def test_boxes_are_counted(monkeypatch):
+    """`boxes` is how many were looked at, and no more than asked for."""
+    counted, right = [], Rounding.bound
+
+    def bound_and_count(self, low, high):
+        counted.append(0 if np.array_equal(low, high) else len(low))
+        return right(self, low, high)
+
+    monkeypatch.setattr(Rounding, "bound", bound_and_count)
+    for most in (30, 200):
+        counted.clear()
+        found = random_program(1).float32_error({name: (-1.0, 1.0) for name in "xyz"}, most)
+        assert 1 < found.boxes == sum(counted) <= most
 
 
 @pytest.mark.parametrize("broken", ["half a unit", "sine", "derivatives", "turns"])

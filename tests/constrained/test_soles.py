@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 import dalembert as dl
 from bipeds import FEET, HUMANOIDS, SOLE, biped, humanoid, knees, standing
 from dalembert.constrained import contact
+from dalembert.describe.description import Description, Inertial, Joint, Link, Origin
+from dalembert.flow import WRENCH
+from dalembert.optimal import OptimalControl
+from dalembert.simulation import rollouts
 
 ROBOT = biped()
 Q = knees(ROBOT)
@@ -168,6 +174,11 @@ def test_batches_are_balanced_one_by_one(on_feet):
         both.law()
 
 
+def test_standing_still_is_all_there_is_to_say(on_feet):
+    run = dl.simulate(on_feet, on_feet.balance(Q).law(), q0=Q, duration=0.1, dt=1e-3)
+    assert run.ok and run.message == "finished at t = 0.1 s"
+
+
 def test_a_pushed_biped_comes_back(on_feet):
     """Posture PD for 2 s: the feet stay, the joints return; without projection the feet drift but a little."""
     b = on_feet.balance(Q)
@@ -178,6 +189,112 @@ def test_a_pushed_biped_comes_back(on_feet):
     assert np.abs(run.q - Q).max() > 1e-4
     np.testing.assert_allclose(run.q[-1], Q, atol=1e-8)
     assert all(load.holds.all() for load in on_feet.loads(run.multipliers[::50]).values())
+
+
+# ------------------------------------------------------------------------------------ contacts that cannot be sustained
+@cache
+def gantry():
+    """A foot of 1 kg that stands on a point, moved along x, y, z."""
+    mass = Inertial(0.1, (1e-3, 0, 0, 1e-3, 0, 1e-3))
+    links = (Link("world"), Link("x", mass), Link("y", mass), Link("foot", Inertial(1.0, (0.01, 0, 0, 0.01, 0, 0.01))))
+    axes = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
+    joints = tuple(
+        Joint(name, "prismatic", a.name, b.name, axis=axis)
+        for (name, axis), a, b in zip(axes.items(), links, links[1:], strict=False)
+    )
+    robot = dl.Robot(Description("gantry", links, joints))
+    return dl.Constrained(robot, contact("foot", (0, 0, 0), friction=0.5))
+
+
+WEIGHT = 1.0 * 9.81  # of what z carries
+
+
+@pytest.mark.parametrize(
+    ("force", "kind", "amount"),
+    [
+        ((0, 0, WEIGHT + 2.0), "pull", 2.0),
+        ((0.75 * WEIGHT, 0, 0), "friction", 1.5),
+        ((0.3 * WEIGHT, 0.3 * WEIGHT, 0), None, None),  # within the cone
+        ((0, 0, 0.9 * WEIGHT), None, None),
+    ],
+)
+@pytest.mark.parametrize("solver", ["rk4", "DOP853"])
+def test_runs_report_contacts_that_cannot_be_sustained(force, kind, amount, solver):
+    system = gantry()
+
+    def tau(t):
+        return np.array(force) * (t >= 0.05)
+
+    for plant in (system, system.flow(stabilize=None)):
+        run = dl.simulate(plant, q0=np.zeros(3), duration=0.1, dt=0.01, tau=tau, solver=solver)
+        assert run.t[-1] == 0.1 and np.abs(run.q).max() < 1e-9
+        if kind is None:
+            assert run.ok and run.status == "finished" and run.contact_losses == ()
+            continue
+        assert not run.ok and run.status == "contact lost" and "'foot'" in run.message
+        (loss,) = run.contact_losses
+        assert (loss.contact, loss.kind, loss.share) == ("foot", kind, 6 / 11)
+        np.testing.assert_allclose((loss.t, loss.amount), (0.05, amount), rtol=1e-9)
+
+
+def test_batches_report_contacts_that_cannot_be_sustained():
+    up, system = WEIGHT + np.array([-1.0, 1.0, -1.0, 2.0]), gantry()
+    words = {"q0": np.zeros(3), "duration": 0.05, "dt": 0.01}
+    force = np.broadcast_to(up[:, None], (4, 5)) * (np.arange(5) >= 2)
+    batch = rollouts(system, parameters={"z_torque": force}, **words)
+    assert batch.contacts_lost.tolist() == [False, True, False, True]
+    for k in range(4):
+        run = dl.simulate(system, tau=np.c_[np.zeros((5, 2)), force[k]], **words)
+        assert run.ok is not batch.contacts_lost[k]
+        assert [(x.kind, x.t) for x in batch.find_contact_losses(k)] == [(x.kind, x.t) for x in run.contact_losses]
+
+
+def test_optimal_motions_report_contacts_that_cannot_be_sustained():
+    def running(u, up):
+        return [u[0], u[1], u[2] - up]
+
+    problem = OptimalControl(gantry(), 0.1, 0.02, running=running, parameters={"up": 0.0})
+    good = problem.solve(np.zeros(6), up=0.9 * WEIGHT)
+    assert good.converged and good.contact_losses == ()
+    lost = problem.solve(np.zeros(6), up=WEIGHT + 2.0)
+    assert not lost.converged and "contacts" in lost.reason and lost.contact_losses[0].kind == "pull"
+    both = problem.solve(np.zeros((2, 6)), up=np.array([0.9, 1.2]) * WEIGHT)
+    assert both.converged.tolist() == [True, False] and [len(x) for x in both.contact_losses] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("wrench", "kind"),
+    [
+        ((0, 0, 0, 0, 0, 0), None),
+        ((0, 0, -60, 0, 0, 0), "pull"),
+        ((-40, 0, 0, 0, 0, 0), "friction"),
+        ((-20, 0, 0, 0, 0, 0), None),
+        ((0, 0, 0, -12, 0, 0), "sole"),
+        ((0, 0, 0, -8, 0, 0), None),
+        ((0, 0, 0, 0, 0, -12), "moment"),
+        ((0, 0, 0, 0, 0, -8), None),
+    ],
+)
+def test_soles_and_points_that_depend_on_one_another(wrench, kind):
+    """A table of 5 kg, on one sole and on points at its corners: 12 rows, of which 6 are independent."""
+    places = [(0.3, 0.2, 0), (-0.3, 0.2, 0), (-0.3, -0.2, 0), (0.3, -0.2, 0)]
+    corners = {f"foot{k}": xyz for k, xyz in enumerate(places)}
+    links = (Link("world"), Link("table", Inertial(5.0, (0.1, 0, 0, 0.2, 0, 0.3))), *map(Link, corners))
+    legs = tuple(Joint(f, "fixed", "table", f, origin=Origin(xyz)) for f, xyz in corners.items())
+    robot = dl.Robot(Description("table", links, (Joint("root", "floating", "world", "table"), *legs)))
+    sole = contact("table", np.eye(4), sole=places, friction=0.6)
+    points = [contact(f, xyz, friction=0.6) for f, xyz in corners.items()]
+    for contacts in (sole, points):
+        system = dl.Constrained(robot, contacts)
+        inputs = dl.Inputs(f_tip=wrench, frame="table")
+        run = dl.simulate(system, q0=robot.neutral, duration=0.02, dt=0.01, inputs=inputs)
+        assert run.ok is (kind is None) is (not run.contact_losses)
+        if contacts is sole and kind:
+            assert [loss.kind for loss in run.contact_losses] == [kind]
+        given = {name: value for name, value in zip(WRENCH, wrench, strict=True) if value}
+        flow = system.flow(f_tip=True, frame="table")
+        batch = rollouts(flow, q0=robot.neutral, duration=0.02, dt=0.01, parameters=given)
+        assert batch.contacts_lost.tolist() == [kind is not None]
 
 
 @pytest.mark.parametrize("name", HUMANOIDS)

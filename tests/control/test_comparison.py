@@ -85,6 +85,25 @@ def test_seed_003s_argument(result):
     assert result.of("computed torque", "noise")["rms_error"] < 1e-3
 
 
+def test_rms_values_are_those_of_simulate(two, motion, result):
+    """One definition: the mean over time and over the joints, here two."""
+    q, qd, _ = motion(0.0)
+    row = result.of("PD", "payload")
+    run = dl.simulate(
+        two.with_payload(1.0),
+        control.PD.for_bandwidth(two, 10.0),
+        q0=q,
+        qd0=qd,
+        reference=motion,
+        duration=6.0,
+        dt=1e-2,
+        measures=("rms_error", "rms_torque", "peak_error"),
+    )
+    assert run.measures["rms_error"] == pytest.approx(row["rms_error"], rel=1e-3)
+    assert run.measures["rms_torque"] == pytest.approx(row["rms_torque"], rel=1e-3)
+    assert run.measures["rms_error"] <= run.measures["peak_error"]
+
+
 def test_figures_are_those_of_a_single_run(two, motion, result):
     q, qd, _ = motion(0.0)
     c = control.ComputedTorque(two, 10.0)

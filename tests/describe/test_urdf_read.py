@@ -473,20 +473,30 @@ def test_too_long_a_file() -> None:
 # anything else
 
 
-@settings(max_examples=300)
-@given(st.lists(st.tuples(st.integers(0, len(ARM) - 1), st.integers(0, 255)), max_size=6), st.integers(0, len(ARM)))
-@example([], 100)
-def test_mutated_bytes_load_or_are_refused(changes: list[tuple[int, int]], end: int) -> None:
-    data = bytearray(ARM.encode())
-    for position, byte in changes:
-        data[position] = byte
-    for text in (bytes(data), bytes(data[:end])):
-        try:
-            d = read_urdf(text)
-        except DescriptionError as error:
-            assert str(error).startswith("<text>:")
-        else:
-            assert read_urdf(write_urdf(d)) == d
+def test_mutated_bytes_load_or_are_refused() -> None:
+    """A byte may be a digit that becomes another one: some of the 600 documents load."""
+    loaded = 0
+
+    @settings(max_examples=300)
+    @given(st.lists(st.tuples(st.integers(0, len(ARM) - 1), st.integers(0, 255)), max_size=6), st.integers(0, len(ARM)))
+    @example([], 100)
+    def load(changes: list[tuple[int, int]], end: int) -> None:
+        nonlocal loaded
+        data = bytearray(ARM.encode())
+        for position, byte in changes:
+            data[position] = byte
+        for text in (bytes(data), bytes(data[:end])):
+            try:
+                d = read_urdf(text)
+            except DescriptionError as error:
+                assert changes or text != ARM.encode()
+                assert str(error).startswith("<text>:")
+            else:
+                loaded += 1
+                assert read_urdf(write_urdf(d)) == d
+
+    load()
+    assert loaded >= 20, loaded
 
 
 WORDS = (
@@ -510,18 +520,26 @@ WORDS = (
 )
 
 
-@settings(max_examples=300)
-@given(st.lists(st.tuples(st.integers(0, ARM.count('"') // 2 - 1), st.sampled_from(WORDS)), min_size=1, max_size=3))
-def test_any_attribute_replaced_loads_or_is_refused(changes: list[tuple[int, str]]) -> None:
-    pieces = ARM.split('"')
-    for index, word in changes:
-        pieces[2 * index + 1] = word
-    try:
-        d = read_urdf('"'.join(pieces))
-    except DescriptionError as error:
-        assert "\n" not in str(error)
-    else:
-        assert read_urdf(write_urdf(d)) == d
+def test_any_attribute_replaced_loads_or_is_refused() -> None:
+    loaded = 0
+
+    @settings(max_examples=300)
+    @given(st.lists(st.tuples(st.integers(0, ARM.count('"') // 2 - 1), st.sampled_from(WORDS)), min_size=1, max_size=3))
+    def load(changes: list[tuple[int, str]]) -> None:
+        nonlocal loaded
+        pieces = ARM.split('"')
+        for index, word in changes:
+            pieces[2 * index + 1] = word
+        try:
+            d = read_urdf('"'.join(pieces))
+        except DescriptionError as error:
+            assert "\n" not in str(error)
+        else:
+            loaded += 1
+            assert read_urdf(write_urdf(d)) == d
+
+    load()
+    assert loaded >= 30, loaded
 
 
 @given(st.binary(max_size=200))

@@ -234,6 +234,7 @@ def test_names_that_c_takes_for_the_same():
     from dalembert.firmware.texts import _numbered
 
     assert _numbered("X", ("a-b", "a_b", "a b")) == "enum {\n    X_A_B = 0,\n    X_A_B_1 = 1,\n    X_A_B_2 = 2,\n};\n"
+    assert _numbered("X", ("a_2", "a", "A")) == "enum {\n    X_A_2 = 0,\n    X_A = 1,\n    X_A_2_2 = 2,\n};\n"
 
 
 def test_errors_of_float32_are_measured_within_the_box():

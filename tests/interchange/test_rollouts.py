@@ -7,6 +7,7 @@ import dalembert as dl
 from dalembert.errors import InputError
 from dalembert.interchange import jax_rollout, torch_rollout
 from dalembert.simulation import rollout_function
+from free_arm import free_arm
 
 ARM = dl.load("planar-2r")
 F = rollout_function(ARM, duration=0.05, dt=1e-3, controls="all", parameters=("link2:m",), every=7)
@@ -15,6 +16,12 @@ X0, U, P = _rng.normal(size=(3, 4)), _rng.normal(size=(3, 50, 2)), np.array([1.2
 W = _rng.normal(size=(3, 9, 4))
 OWN = F.pull_back(W, X0, U, np.tile(P, (3, 1)))
 TOTAL = (OWN[0], OWN[1], OWN[2].sum(0))
+
+
+FLOATING = free_arm("floating")
+G = rollout_function(FLOATING, duration=0.01, dt=1e-3, controls="all")
+START = np.r_[FLOATING.home, _rng.normal(size=FLOATING.nv)]
+FORCE, WEIGHTS = _rng.normal(size=(10, FLOATING.nv)), _rng.normal(size=(11, len(START)))
 
 
 def assert_close(found, expected, double):
@@ -46,6 +53,10 @@ def test_jax(double):
             f(x0[:, :3], u, p)
         with pytest.raises(InputError, match="give controls"):
             f(x0)
+        g = jax.grad(lambda x, u: (WEIGHTS * jax_rollout(G)(x, u)).sum(), (0, 1))
+        assert_close(
+            map(np.asarray, g(START.astype(dtype), FORCE.astype(dtype))), G.pull_back(WEIGHTS, START, FORCE)[:2], double
+        )
     finally:
         jax.config.update("jax_enable_x64", before)
 
@@ -73,6 +84,9 @@ def test_torch(double):
     assert_close((a.grad.numpy() for a in again), TOTAL, double)
     with pytest.raises(InputError, match=r"must end in \(50, 2\)"):
         f(given[0], given[1][:, :7], given[2])
+    x, force = (torch.tensor(a, dtype=dtype, requires_grad=True) for a in (START, FORCE))
+    (torch.tensor(WEIGHTS, dtype=dtype) * torch_rollout(G)(x, force)).sum().backward()
+    assert_close((x.grad.numpy(), force.grad.numpy()), G.pull_back(WEIGHTS, START, FORCE)[:2], double)
     if double:
         assert torch.autograd.gradcheck(f, tuple(a[:1].clone() for a in given[:2]), atol=1e-6)
 

@@ -119,9 +119,9 @@ def test_hessian_of_wrong_input():
 @pytest.mark.parametrize("name", ARMS)
 def test_gradient_is_the_difference(name, rows):
     robot, q, h = arm(name), states(arm(name), 3), 1e-6
-    if rows == "orientation" and name == "cartesian-pp":
-        return  # never turns
     gradient = robot.manipulability_gradient(q, rows=rows)
+    if rows == "orientation" and name == "cartesian-pp":
+        assert not gradient.any()  # it never turns
     for k, e in enumerate(np.eye(robot.n) * h):
         difference = (robot.manipulability(q + e, rows=rows) - robot.manipulability(q - e, rows=rows)) / (2 * h)
         assert error(gradient[:, k], difference, 1.0) < DIFFERENCE

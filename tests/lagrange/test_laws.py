@@ -182,6 +182,39 @@ def test_large_and_small_numbers_are_not_taken_for_contradictions():
     assert error(system.forward_dynamics([0, 0], [0, 0], [2e-9, 2e9]), [1, 1]) < ROUNDING
 
 
+@pytest.mark.parametrize(("solver", "accuracy"), [("rk4", 1e-12), ("DOP853", 1e-6)])
+def test_simulations_stay_on_their_constraints(solver, accuracy):
+    """A bead on a circle for 40 s; a sleigh, which does not slide sideways, and whose blade must not slip."""
+    x, y, th = dl.coordinates("x y th")
+    bead = dl.LagrangianSystem.from_bodies((x, y), dl.Particle(1, (x, y)), (0, -9.81), constraints=[x**2 + y**2 - 1])
+    run = dl.simulate(bead, q0=[1.0, 0.0], duration=40.0, dt=0.01, solver=solver)
+    assert run.ok and np.abs(bead.constraint_error(run.q)).max() < accuracy
+    assert np.ptp(run.energy) < 1e-4
+    aside = sp.sin(th) * dl.rate(x) - sp.cos(th) * dl.rate(y)
+    energy = (dl.rate(x) ** 2 + dl.rate(y) ** 2 + dl.rate(th) ** 2) / 2
+    sleigh = dl.LagrangianSystem((x, y, th), energy, pfaffian=[aside])
+    run = dl.simulate(sleigh, q0=[0.0, 0.0, 0.0], qd0=[1.0, 0.0, 2.0], duration=20.0, dt=0.02, solver=solver)
+    slip = np.einsum("bij,bj->bi", sleigh.constraint_matrix(run.q), run.qd)
+    assert run.ok and np.abs(slip).max() < accuracy
+    np.testing.assert_allclose(run.q[-1], [np.sin(40.0) / 2, (1 - np.cos(40.0)) / 2, 40.0], atol=1e-3)
+
+
+def test_drift_is_left_alone_if_asked_for():
+    x, y = dl.coordinates("x y")
+    bead = dl.LagrangianSystem.from_bodies((x, y), dl.Particle(1, (x, y)), (0, -9.81), constraints=[x**2 + y**2 - 1])
+    run = dl.simulate(bead.flow(stabilize=None), x0=[1.0, 0, 0, 0], duration=40.0, dt=0.01)
+    assert np.abs(bead.constraint_error(run.q)).max() > 1e-4
+    with pytest.raises(dl.DalembertError, match="projection"):
+        bead.flow(stabilize="project")
+
+
+def test_an_energy_balance_that_fails_under_constraints_is_said():
+    x, y = dl.coordinates("x y")
+    bead = dl.LagrangianSystem.from_bodies((x, y), dl.Particle(1, (x, y)), (0, -9.81), constraints=[x**2 + y**2 - 1])
+    run = dl.simulate(bead, q0=[1.0, 0.0], duration=10.0, dt=0.01, solver="semi-implicit-euler")
+    assert run.audit().relative > 0.01 and "energy balance" in run.message
+
+
 def test_given_forces_push_in_their_direction():
     """m ẍ = w − c ẋ + 3 u: wind and drag are part of the equations, what the input does is τ = 3 u."""
     x = dl.coordinates("x")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import dalembert as dl
+from dalembert.identification.fit.regressor import from_matrix
 from notes.algebra import State, derivative
 
 N = 3
@@ -209,11 +210,12 @@ def constrained() -> tuple[World, State]:
 
 
 def redundant() -> World:
-    """A wide Jacobian, a velocity of the tip, its singular values (J = U Σ V)."""
-    J, xi = some(2, 4, seed=7), some(2, 1, seed=8)
+    """The wide Jacobian of a planar arm, a velocity of its tip, its singular values (J = U Σ V)."""
+    arm, xi = dl.load("planar-3r"), some(2, 1, seed=8)
+    q = some(3, seed=7)
+    J = arm.jacobian(q)[:2]
     U, sigma, _ = np.linalg.svd(J)
-    square = some(3, 3, seed=9)
-    rates = np.linalg.lstsq(J, xi, rcond=None)[0]
+    rates = arm.inverse_velocity(q, xi[:, 0], rows=["vx", "vy"]).qd
     return {
         "J": J,
         "xi": xi,
@@ -221,11 +223,10 @@ def redundant() -> World:
         "w": U.T @ xi,
         "sigma": sigma,
         "Sigma_m": np.diag(sigma),
-        "q'": rates,
-        "b": some(4, 1),
+        "q'": column(rates),
+        "b": some(3, 1),
         "#m": 2,
-        "S": square,
-        "I": np.eye(4),
+        "I": np.eye(3),
     }
 
 
@@ -323,9 +324,13 @@ def geared() -> tuple[World, State]:
 
 
 def samples() -> World:
-    """A tall regressor and torques that it explains."""
-    Y, pi = some(12, 4, seed=41), some(4, 1, seed=42)
-    return {"Y~": Y, "pi": pi, "tau~": Y @ pi}
+    """The columns of the base parameters in the regressors of some states, these parameters, and the torques."""
+    r = robot()
+    motion = np.random.default_rng(41).uniform(-1, 1, (3, 20, N))
+    Y = np.concatenate(r.regressor(*motion))
+    base = from_matrix(Y, tuple(r.parameter_names()), 1e-9)
+    tau = np.concatenate(r.inverse_dynamics(*motion))
+    return {"Y~": Y[:, base.kept], "pi": column(base.of(r.parameters())), "tau~": column(tau)}
 
 
 WORLDS: dict[str, Callable[[], World | tuple[World, State]]] = {

@@ -162,6 +162,17 @@ def test_a_free_flying_arm_turns_its_base():
 
 
 @pytest.mark.long
+def test_no_drive_moves_a_free_base():
+    """Neither of a robot, nor under constraints, nor of their flows, unless `inputs` names it."""
+    robot = free_flyer()
+    held = dl.Constrained(robot, dl.constrained.hold("ball", "lower"))
+    for system in (robot, held, robot.flow(friction=True), held.flow()):
+        problem = OptimalControl(system, 0.1, 0.05, running=effort())
+        assert problem.chosen == ("shoulder_torque", "elbow_torque")
+    problem = OptimalControl(held, 0.1, 0.05, running=effort(), inputs=["root_fx", "elbow_torque"])
+    assert problem.chosen == ("root_fx", "elbow_torque")
+
+
 def test_limits_are_kept_on_manifolds_and_the_same_alone_and_together():
     problem, x0, u = quadrotor(limits={"v": 0.9, "root_fz": (0.0, 14.0)})
     found = problem.solve(x0, u=u)

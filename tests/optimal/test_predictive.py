@@ -8,8 +8,12 @@ from tests.optimal.test_problem import linear_flow
 from tests.test_own_system import CartPole
 
 import dalembert as dl
+from dalembert import scalar
+from dalembert.errors import InputError
 from dalembert.optimal import OptimalControl, PredictiveControl, effort, posture, speed, state, track
+from dalembert.optimal.result import hold
 from dalembert.simulation import rollouts
+from free_arm import free_arm
 
 ARM = dl.load("planar-2r")
 PROBLEM = OptimalControl(
@@ -29,6 +33,44 @@ def test_an_arm_comes_to_its_goal_in_a_simulation_with_another_load():
     assert np.abs(run.q[-1] - [0.5, 0.5]).max() < 0.1 and np.abs(run.qd[-1]).max() < 0.05
     again = dl.simulate(ARM, control, q0=[0.0, 0.0], duration=1.5, dt=0.002, sensors=dl.Sensors(sample_time=0.02))
     assert np.array_equal(run.q, again.q)  # the memory begins anew with each run
+
+
+def test_a_guess_decides_which_way_it_goes():
+    """Half a turn either way costs the same: the plan goes the way of the guess."""
+    arm = dl.load("planar-1r")
+
+    def far(q):
+        return [10.0 * (1.0 + scalar.cos(q[0]))]
+
+    problem = OptimalControl(arm, 0.5, 0.05, running=effort(1e-3), terminal=far)
+    x0, still, u = np.zeros(2), arm.gravity_torque([0.0]), np.ones((10, 1))
+    ways = {side: problem.solve(x0, u=still + side * u) for side in (-1, 1)}
+    for side, found in ways.items():
+        assert side * found.q[-1, 0] > 0.5
+        for guess in (found, (found.x, found.u), (None, found.u)):
+            run = dl.simulate(arm, PredictiveControl(problem, guess=guess), x0=x0, duration=0.3, dt=0.01)
+            assert side * run.q[-1, 0] > 0.1
+    for guess, words in ((3, "Optimum"), ((ways[1].x, u[1:]), "u of guess"), ((x0, None), "x of guess")):
+        with pytest.raises(InputError, match=words):
+            PredictiveControl(problem, guess=guess)
+    fenced = OptimalControl(arm, 0.5, 0.05, running=effort(1e-3), terminal=far, limits={"v": 50.0})
+    assert PredictiveControl(fenced, guess=ways[-1])(0.0, x0) < still
+
+
+def test_it_begins_with_the_inputs_that_hold_the_start():
+    """Gravity torques of an arm; of a robot on contacts those of its balance; nothing where none hold it."""
+    q = np.array([0.3, -0.2])
+    problem = OptimalControl(ARM, 0.1, 0.05, running=effort())
+    np.testing.assert_allclose(hold(problem, np.r_[q, 1.0, 2.0]), ARM.gravity_torque(q), rtol=1e-9)
+    robot = free_arm("floating")
+    feet = dl.constrained.contact("base", robot.fk(robot.home, "base"), sole=(0.8, 0.8))
+    system, x0 = dl.Constrained(robot, feet), np.r_[robot.home, np.zeros(robot.nv)]
+    problem = OptimalControl(system, 0.1, 0.05, running=effort())
+    np.testing.assert_allclose(hold(problem, x0), system.balance(robot.home).tau[6:], atol=1e-9)
+    small = dl.Constrained(robot, dl.constrained.contact("base", robot.fk(robot.home, "base"), sole=(0.1, 0.1)))
+    problem = OptimalControl(small.flow(), 0.1, 0.05, running=effort())  # of a flow nobody knows what its contacts bear
+    np.testing.assert_allclose(hold(problem, x0), robot.gravity_torque(robot.home)[6:], atol=1e-9)
+    assert not hold(OptimalControl(robot, 0.1, 0.05, running=effort()), x0).any()  # it falls
 
 
 def test_it_is_the_regulator_of_a_linear_system():

@@ -29,6 +29,7 @@ from dalembert.simulation import (
     log_uniform,
     monte_carlo,
     normal,
+    rollout_gradient,
     rollouts,
     sweep,
     uniform,
@@ -516,10 +517,33 @@ def test_what_diverges_is_counted_and_named():
     assert study.summary("ise").count == 40 - stiff.sum() and np.isfinite(study.summary("ise").mean)
     first = study.batch.failures[0]
     assert first.state == "v" and 0 < first.time < 100 and first.parameters["kp"] == 4000
-    words = f"rollout {first.index} diverged at t = {first.time:.6g} s; v was largest by then; it is unstable, or the "
-    words += f"step of {first.request.dt:g} s is too long (kp = 4000.0)"
-    assert words in study.table()
+    words = f"rollout {first.index} diverged at t = {first.time:.6g} s; v was largest by then; the fastest pole"
+    assert words in study.table() and "-63.2 1/s" in study.table() and "(kp = 4000.0)" in study.table()
     assert np.isnan(study.batch.last[stiff, :2]).all() and np.isfinite(study.batch.last[~stiff]).all()
+
+
+def test_divergence_is_told_at_once():
+    """Half of the rollouts have a pole that the step is too long for: count, first time and a step that does."""
+    words = {"reference": [0.0], "duration": 20.0, "dt": 0.01}
+    stiff = {"parameters": {"m": 1.0, "kp": 100.0, "kd": [1.0, 1000.0, 1.0, 1000.0]}}
+    with pytest.warns(dl.DivergenceWarning, match=r"^2 of 4 rollouts diverged, rollout 1 .*dt=0\.002"):
+        batch = rollouts(MASS, PD, [1.0], **stiff, **words)
+    assert np.array_equal(batch.diverged_at >= 0, [False, True, False, True])
+    assert "2 of 4 rollouts diverged" in repr(batch) and "-1e+03 1/s" in repr(batch) and len(repr(batch)) < 300
+    at_once = rollouts(MASS, PD, [1.0], **stiff, **{**words, "dt": 0.002})
+    assert not at_once.divergence and "none diverged" in repr(at_once)
+    with pytest.warns(dl.DivergenceWarning, match="2 of 4"):
+        found = rollout_gradient(MASS, PD, [1.0], loss="ise", of="kp", **stiff, **words)
+    assert "2 diverged" in repr(found) and len(repr(found)) < 200
+
+
+def test_results_of_studies_have_a_short_repr():
+    words = {"reference": [0.0], "duration": 1.0, "dt": 0.1, "parameters": {"m": 1.0, "kp": 4.0, "kd": 4.0}}
+    study = monte_carlo(MASS, PD, normal([1.0], [0.1]), number=5, seed=1, measures="ise", **words)
+    assert "5 rollouts" in repr(study) and "0 failed" in repr(study) and len(repr(study)) < 200
+    held = words.pop("parameters")
+    found = sweep(MASS, PD, [1.0], grid={"kp": [1.0, 4.0]}, parameters={"m": 1.0, "kd": held["kd"]}, **words)
+    assert "2 kp" in repr(found) and len(repr(found)) < 200
 
 
 # ------------------------------------------------------------------------------------------------------------ sweep

@@ -8,6 +8,7 @@ from dalembert import scalar
 from dalembert.errors import DalembertError, InputError
 from dalembert.law import read_law
 from dalembert.simulation import METHODS, Loss, Sensors, rollout_function, rollout_gradient, rollouts
+from free_arm import free_arm
 
 ARM = dl.load("planar-2r")
 PID = dl.control.JointPID(ARM, 50, 10, 20)
@@ -159,6 +160,37 @@ def test_a_function_of_arrays():
     np.testing.assert_array_equal(alone[1], slopes[1, 2])
     with pytest.raises(DalembertError, match="unknown parameter of this rollout 'link9:m'"):
         f.sensitivity(x0, u, of=("link9:m",))
+
+
+FLOATING = free_arm("floating")
+HINGED = dl.Constrained(FLOATING, dl.constrained.hold("ball", "b", at=FLOATING.fk(FLOATING.home, "b")[:3, 3]))
+
+
+@pytest.mark.parametrize("system", [FLOATING, HINGED], ids=["floating base", "constrained"])
+def test_a_function_of_states_on_a_manifold(system):
+    f = rollout_function(system, controls="all", duration=0.02, dt=1e-3)
+    rng = np.random.default_rng(0)
+    v, u = rng.normal(size=system.nv), rng.normal(size=(20, system.nv))
+    x0 = np.r_[FLOATING.home, v if system is FLOATING else HINGED.project(FLOATING.home, v)[1]]
+    x = f(x0, u)
+    torques = {name: u[:, k][None] for k, name in enumerate(f.controls)}
+    batch = rollouts(system, x0=x0, parameters=torques, keep="all", duration=0.02, dt=1e-3)
+    np.testing.assert_allclose(x, batch.rows[0, :, : x.shape[1]], rtol=1e-12, atol=1e-13)
+    w, du, d = rng.normal(size=x.shape), rng.normal(size=u.shape), rng.normal(size=system.nv)
+    a, b, _ = f.pull_back(w, x0, u)
+    np.testing.assert_allclose((b * du).sum(), slope(lambda h: (w * f(x0, u + h * du)).sum()), rtol=1e-6)
+    if system is FLOATING:  # along the manifold
+
+        def moved(h):
+            return np.r_[FLOATING.integrate(x0[: FLOATING.nq], h * d), x0[FLOATING.nq :] + h * v]
+
+        expected = slope(lambda h: (w * f(moved(h), u)).sum())
+        np.testing.assert_allclose(a @ slope(moved), expected, rtol=1e-6)
+    with pytest.raises(InputError, match="quaternion"):
+        f(0 * x0, u)
+    if system is HINGED:
+        with pytest.raises(InputError, match="constraints"):
+            f(np.r_[FLOATING.home, v], u)
 
 
 def test_a_function_under_a_controller():

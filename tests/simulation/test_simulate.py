@@ -599,6 +599,23 @@ def test_nan_torque_is_named_and_what_went_before_kept(method, every):
     assert run.message == "tau of 'joint1_torque' is inf at t = 0.123 s" and run.t[-1] == 0.123
 
 
+def test_a_law_is_not_blamed_for_what_the_step_does():
+    """A wrist that is light for its damping: the state runs away in the third step, and the law's torque with it."""
+    arm = dl.load("panda")
+    law = dl.control.PDGravity(arm, 100.0, 20.0)
+    run = dl.simulate(arm, law, q0=arm.home, reference=arm.home + 0.1, duration=0.5, dt=2e-3)
+    assert run.status == "diverged" and "singular" not in run.message
+    assert "too long" in run.message and "dt=0.0002" in run.message
+
+
+def test_a_law_is_blamed_where_the_step_is_short_enough():
+    def fails(t, q, qd):
+        return [0.0, float("nan") if t > 0.1 else 0.0]
+
+    run = dl.simulate(dl.load("planar-2r"), fails, q0=[0.1, 0.2], duration=0.5)
+    assert run.status == "diverged" and "'joint2_torque'" in run.message and "too long" not in run.message
+
+
 @pytest.mark.parametrize("every", [1, 10])
 def test_a_step_too_long_is_noticed(every):
     stiff = pd(5e4, 1e4)
@@ -667,7 +684,8 @@ def test_long_runs_are_done_in_short_pieces():
     def hook(part):
         raise KeyboardInterrupt
 
-    run = simulate(ARM, q0=Q0, duration=1e8, progress=hook)
+    with pytest.warns(RuntimeWarning, match="hours"):
+        run = simulate(ARM, q0=Q0, duration=1e8, progress=hook)
     assert run.status == "interrupted" and 0 < run.t[-1] < 100
     thin = simulate(ARM, q0=Q0, duration=0.5, every=250)
     whole = simulate(ARM, q0=Q0, duration=0.5)
@@ -685,7 +703,7 @@ def test_a_run_that_its_steps_bend_says_so():
     iiwa = dl.load("iiwa7")
     task = {"q0": iiwa.home, "reference": iiwa.home + 0.5, "duration": 0.5, "torque_limits": "robot"}
     law = dl.control.PD.for_bandwidth(iiwa, 10.0)
-    assert "its energy books are open by" in simulate(iiwa, law, **task).message
+    assert "energy balance is off" in simulate(iiwa, law, **task).message
     assert "books" not in simulate(iiwa, law, **task, dt=1e-4).message
 
 
@@ -944,3 +962,28 @@ def test_plot():
     with pytest.raises(UnknownNameError, match="'torq'"):
         run.plot("torq")
     plt.close("all")
+
+
+def test_a_long_run_says_how_long_it_will_take(monkeypatch):
+    """Before it begins, from its operations alone; here it is interrupted at once."""
+
+    def interrupt(part):
+        raise KeyboardInterrupt
+
+    words = {"q0": [0.1], "duration": 1e8, "dt": 1e-3}
+    arm = dl.load("planar-1r")
+    with pytest.warns(RuntimeWarning, match=r"1e\+11 steps .* hours"):
+        run = simulate(arm, **words, solver=dl.simulation.Solver(progress=interrupt))
+    assert run.status == "interrupted" and len(run.t) > 1
+    monkeypatch.setattr("dalembert.simulation.stepping.Stepper._piece", lambda self: interrupt(0.0))
+    assert (
+        simulate(arm, **words, solver=dl.simulation.Solver(progress=False)).status == "interrupted"
+    )  # asked for silence
+
+
+def test_angles_without_sines_are_refused_at_the_start():
+    arm = dl.load("planar-2r")
+    for entry in ({"q0": [0.0, 1e10]}, {"q0": [-1.1e9, 0.0]}):
+        with pytest.raises(dl.InputError, match="1.07e\\+09 rad"):
+            simulate(arm, **entry, duration=0.01)
+    assert np.isnan(arm.gravity_torque([1e10, 0.0])).all() and np.isfinite(arm.gravity_torque([1e9, 0.0])).all()

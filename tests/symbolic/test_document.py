@@ -52,6 +52,7 @@ ALL = Derivation(
         ("J_ωᵢᵀ", r"J_{\omega i}^{T}"),
         ("½ (a + b)", r"\tfrac{1}{2} (a + b)"),
         ("cos αᵢ", r"\cos \alpha _{i}"),
+        ("q₂ = 0 or π", r"q_{2} = 0 \text{ or } \pi"),
         ("Rot_z(θᵢ)", r"\mathrm{Rot}_{z}(\theta _{i})"),
     ],
 )

@@ -143,15 +143,16 @@ def test_sliding_joint_and_a_lump_that_is_a_parameter():
     assert written(legible(entries, lump=False))["g1"] == "(m1*r1 + m2*q2)*g*c1"
 
 
-def test_puma_is_one_page_in_two_seconds():
+def test_puma_fits_on_one_page():
+    """The mass matrix of six joints in less than 4000 characters, with the values that it had."""
     ring = ring_of(PUMA, PUMA_LINKS)
     M = mass_matrix(ring, PUMA, PUMA_LINKS)
     result = legible(M, [(1, 2)])
-    lines = written(result)
-    assert len(result.lumps) == 22
-    assert lines["M16"] == "I6zz*(c23*c5 - s23*c4*s5)"
-    assert lines["M46"] == "I6zz*c5"
-    assert sum(len(name) + len(line) + 4 for name, line in lines.items()) < 4000
+    assert sum(len(name) + len(line) + 4 for name, line in written(result).items()) < 4000
+    values, angles = random_point(ring, 0)
+    angles = angles | {name: evaluate(e, angles) for name, e in result.lumps.items()}
+    for name, entry in M.items():
+        assert evaluate(result.entries[name], angles) == pytest.approx(entry.substituted(values), rel=1e-9), name
 
 
 @pytest.mark.parametrize("lump", [True, False])

@@ -68,6 +68,8 @@ def test_the_trace_is_the_call(motion):
 @every
 def test_it_rests_before_and_after(motion):
     if not np.isfinite(motion.duration):
+        x, xd, _ = motion(np.linspace(1e3, 1.1e3, 50))  # it goes on, or is a set point
+        assert np.isfinite(x).all() and (np.ptp(x, axis=0).max() > 1e-3) == bool(xd.any())
         return
     for t, at in ((-0.5, 0.0), (motion.duration + 0.5, motion.duration)):
         x, xd, xdd = motion(t)

@@ -87,11 +87,10 @@ def find_spans(
     times, near = array("t", t, (None,)), number("within", within, "m")
     x = array("q", q, (len(times), collision.model.nq))
     close = np.flatnonzero(~(collision.clearance(x, world) > near)) if len(x) else np.zeros(0, int)
-    rows: dict[tuple[str, str], list[tuple[int, float]]] = {}
-    for k in close:  # few states, each looked at pair by pair
-        for c in collision.contacts(x[k], world, near):
-            rows.setdefault((c.first, c.second), []).append((int(k), c.distance))
-    spans = [span for pair, found in rows.items() for span in _join(pair, found, times)]
+    spans = []
+    for pair, distances in collision.near_pairs(x[close], world, near).items():
+        here = np.flatnonzero(distances < near).tolist()
+        spans += _join(pair, [(int(close[k]), float(distances[k])) for k in here], times)
     return sorted(spans, key=lambda span: (span.start, span.distance))
 
 

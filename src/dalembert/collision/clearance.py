@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence, Sized
+from collections.abc import Callable, Container, Sequence, Sized
+from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +35,8 @@ ROUNDING = 1e-9  # [m]
 AT_REST = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 NOTHING = World()
 CLUSTER = 4  # spheres
+MARGIN = 1e-6  # [m] by which more is looked for than what is asked for, so that nothing at the limit is missed
+_Near = tuple[Array, list[tuple[str, str]]]  # distances (B,), infinite where nothing is near, and who is
 BEYOND = 1e-6  # [rad, m] past a limit, in which what was proved within the limits, with a millimeter to spare, holds
 
 
@@ -266,25 +270,47 @@ class Collision:
     def contacts(self, q: ArrayLike, world: World | WorldArrays | None = None, within: float = 0.0) -> list[Contact]:
         """Every pair of links, and of a link and an obstacle, that is nearer than `within` [m] in one state (nq,), the
         deepest first. Links that were left out are not looked at (`spheres.pairs`)."""
-        x, tables, near = array("q", q, (self.model.nq,)), _arrays(world), number("within", within, "m")
-        check_quaternions(self.model, "q", x)
-        X, s = self.centers(x), self.spheres
-        found: dict[tuple[str, str], float] = {}
-        pairs = np.concatenate((s.pairs, s.apart)) if self.outside(x[None])[0] else s.pairs
-        for a, b in pairs:
-            i, j = np.flatnonzero(s.parent == a), np.flatnonzero(s.parent == b)
-            d = np.linalg.norm(X[i, None] - X[j], axis=-1) - s.fine.radius[i, None] - s.fine.radius[j]
-            found[s.coarse.link[a], s.coarse.link[b]] = float(d.min())
-        names = self.obstacle_names(tables)
-        for o, (kind, row) in enumerate((k, row) for k in COLUMNS for row in getattr(tables, k)):
-            d = np.asarray(SOLIDS[kind](row, tuple(X.T))[0]) - s.fine.radius
-            for g, link in enumerate(s.coarse.link):
-                if self.grounded[g]:
-                    continue
-                least = float(d[s.parent == g].min())
-                found[link, names[o]] = min(least, found.get((link, names[o]), np.inf))
-        near_ones = [Contact(*pair, d) for pair, d in found.items() if d < near]
-        return sorted(near_ones, key=lambda contact: contact.distance)
+        x = array("q", q, (self.model.nq,))
+        found = self.near_pairs(x[None], world, within)
+        return sorted((Contact(*pair, float(d[0])) for pair, d in found.items()), key=lambda c: c.distance)
+
+    def near_pairs(
+        self, q: ArrayLike, world: World | WorldArrays | None = None, within: float = 0.0
+    ) -> dict[tuple[str, str], Array]:
+        """Return the distances (B,) [m] of all pairs of links, and of a link and an obstacle, that are nearer than
+        `within` [m] in some of the states (B, nq); infinite in states in which a pair is not."""
+        x, tables, near = self.states(q), _arrays(world), number("within", within, "m")
+        found: dict[tuple[str, str], Array] = {}
+        out = self.outside(x) if len(self.spheres.apart) else np.zeros(len(x), bool)
+        for of, rows in ((self, np.flatnonzero(~out)), (self.beyond if out.any() else self, np.flatnonzero(out))):
+            link = of.spheres.coarse.link
+            names = [(link[a], link[b]) for a, b in of.spheres.pairs]
+            for pair, d in _take_apart(names, partial(of._links_among, x[rows], near)).items():
+                found.setdefault(pair, np.full(len(x), np.inf))[rows] = d
+        links = [self.spheres.coarse.link[g] for g in self.group_order[: self.moving]]
+        for name in dict.fromkeys(self.obstacle_names(tables)):
+            one = _obstacle(tables, name)
+            pairs = [(link, name) for link in links]
+            found |= _take_apart(pairs, partial(self._groups_among, x, near, one))
+        return found
+
+    def _links_among(self, x: NDArray[np.floating], near: float, some: list[int]) -> _Near:
+        """The least distance of some of the pairs of links."""
+        part = self._part(some)
+        return _nearest_names(part.distances(x, None, max(near, 0.0) + MARGIN), near)
+
+    def _groups_among(self, x: NDArray[np.floating], near: float, world: WorldArrays, some: list[int]) -> _Near:
+        """The least distance of some of the links from the obstacles of a world."""
+        part = self._part([])
+        part.groups, part.moving = self.groups[some], len(some)
+        return _nearest_names(part.distances(x, world, max(near, 0.0) + MARGIN), near)
+
+    def _part(self, pairs: list[int]) -> Collision:
+        """The same with some of the pairs of links, and the same compiled loop."""
+        self.nearest, self.frames  # noqa: B018 - compiled here, once for all parts
+        part, s = copy(self), self.spheres
+        part.spheres, part.pairs = replace(s, pairs=s.pairs[pairs], apart=s.apart[:0]), self.pairs[pairs]
+        return part
 
     @staticmethod
     def obstacle_names(world: WorldArrays) -> list[str]:
@@ -355,6 +381,31 @@ class Collision:
 
         n, rows = model.n, len(self.groups) + len(self.pairs)
         return compile_function(speeds, [(n,), (n,)], [(rows,)], "speeds", arguments=("q", "qd"))
+
+
+def _nearest_names(found: Distances, near: float) -> _Near:
+    here = found.least < near
+    contacts = [found.contact(int(k)) for k in np.flatnonzero(here)]
+    return np.where(here, found.least, np.inf), [(c.first, c.second) for c in contacts if c is not None]
+
+
+def _take_apart(pairs: Sequence[tuple[str, str]], least: Callable[[list[int]], _Near]) -> dict[tuple[str, str], Array]:
+    """The distances of each of these pairs that is near in some state. `least` gives those of the nearest of some, and
+    which these are: they are asked for one by one, and left out when the others are asked for again."""
+    left, found = dict.fromkeys(pairs), {}
+    places = {pair: [k for k, own in enumerate(pairs) if own == pair] for pair in left}
+    while left and (here := dict.fromkeys(least([k for pair in left for k in places[pair]])[1])):
+        for pair in here:
+            found[pair] = least(places[pair])[0]
+            del left[pair]
+    return found
+
+
+def _obstacle(world: WorldArrays, name: str) -> WorldArrays:
+    """The rows of one obstacle."""
+    rows = {kind: [k for k, own in enumerate(world.names[kind]) if own == name] for kind in COLUMNS}
+    tables = {kind: getattr(world, kind)[at] for kind, at in rows.items()}
+    return WorldArrays(**tables, names={kind: (name,) * len(at) for kind, at in rows.items()})
 
 
 def cluster(rows: Indices, x: Array) -> list[Indices]:

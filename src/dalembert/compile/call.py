@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import cache, partial, reduce
+from functools import cache, reduce
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from dalembert.arguments import is_lazy, plain_array
-from dalembert.compile.ufunc import table_of
+from dalembert.arguments import is_lazy, labels_of, plain_array
+from dalembert.compile.ufunc import is_single, table_of
 from dalembert.compile.writer import Lines
 from dalembert.errors import InputError
 
@@ -78,6 +78,7 @@ def call_function(
     plain = [w.entry(k) for k in range(len(_ENTRIES) - len(PLAIN), len(_ENTRIES))]
     for k in range(len(inputs)):
         w.must(w.one_of(k, plain), "strange")
+        w.must(w.double_if_array(k), "strange")  # float32 has a ufunc of its own
     w.do("br label %ufunc")
     for label, k in (("ufunc", 4), ("strange", 7)):
         w.label(label)
@@ -121,16 +122,21 @@ def _short_way(w: _Lines, inputs: Sequence[tuple[int, ...]], outputs: Sequence[t
     w.do("ret ptr null")
 
 
-def plainly(ufunc: np.ufunc, *arguments: object) -> Any:
-    """The ufunc of plain arrays, whatever the arguments are. One more than it takes is `out`."""
+def plainly(ufunc: np.ufunc, single: Callable[[], np.ufunc], *arguments: object) -> Any:
+    """The ufunc of plain arrays, whatever the arguments are. One more than it takes is `out`.
+
+    `single` makes the ufunc over float32. It is made here: inside a loop of NumPy nothing can be raised."""
     out = arguments[ufunc.nin] if len(arguments) == ufunc.nin + 1 else None
     arguments = arguments if out is None else arguments[:-1]
     if is_lazy(arguments):
         raise InputError("Dask arrays go to the kernel, not to its ufunc")
     if out is not None and not isinstance(out, (np.ndarray, tuple)):
         raise InputError(f"out must be a NumPy array, got {type(out).__name__}")
+    if any(type(a) not in PLAIN and labels_of(a) is not None for a in arguments):
+        raise InputError("a kernel knows no names of columns: give .to_numpy()")  # what has joints puts them in order
     arrays = [a if type(a) in PLAIN else plain_array(a) for a in arguments]
-    return ufunc(*arrays) if out is None else ufunc(*arrays, out=out)
+    function = single() if is_single(arrays) else ufunc
+    return function(*arrays) if out is None else function(*arrays, out=out)
 
 
 def callable_directly(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> bool:
@@ -182,6 +188,15 @@ class _Lines(Lines):
         own = self.load("ptr", self.load("ptr", "%args", 8 * k), _TYPE_AT)
         same = [self.let(f"icmp eq ptr {own}, {kind}") for kind in kinds]
         return reduce(lambda a, b: self.let(f"or i1 {a}, {b}"), same)
+
+    def double_if_array(self, k: int) -> str:
+        """Whether argument k holds doubles, if it is an array."""
+        argument = self.load("ptr", "%args", 8 * k)
+        array = self.let(f"icmp eq ptr {self.load('ptr', argument, _TYPE_AT)}, {self.entry(0)}")
+        own = self.let(f"getelementptr i8, ptr {argument}, i64 {_DESCRIPTOR_AT}")
+        wanted = self.let(f"getelementptr i8, ptr @{TABLE}, i64 8")
+        at = self.let(f"select i1 {array}, ptr {own}, ptr {wanted}")
+        return self.let(f"icmp eq ptr {self.let(f'load ptr, ptr {at}')}, {self.entry(1)}")
 
     def checked(self, k: int, core: tuple[int, ...], array_type: str, descriptor: str) -> str:
         """The data of argument k, once it is known to be a plain array of the core shape."""
@@ -241,10 +256,9 @@ class _MethodDefinition(ctypes.Structure):
     ]
 
 
-def make(address: int, table: int, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
-    """The builtin function: fill the code's table and wrap its address."""
+def make(address: int, table: int, ufunc: np.ufunc, other: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The builtin function: fill the code's table and wrap its address. `other` is `plainly` of these ufuncs."""
     new, vectorcall, new_tuple, put = _functions()
-    other = partial(plainly, ufunc)
     kinds = (id(kind) for kind in PLAIN)
     first = (id(np.ndarray), id(np.dtype(np.float64)), new, vectorcall, id(ufunc), new_tuple, put, id(other))
     entries = (*first, *kinds)

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.arguments import array, count, switch
-from dalembert.compile import ufunc
-from dalembert.compile.kernel import Kernel, single_loop
+from dalembert.compile.kernel import Kernel, single_ufunc
 from dalembert.compile.kinds import SINGLE, SINGLE_UNFUSED
 from dalembert.compile.rounding import Rounding
 from dalembert.errors import InputError, unknown
@@ -188,9 +187,7 @@ def _sides(kernel: Kernel, box: Mapping[str, Any]) -> list[tuple[Array, Array]]:
 def compile_single(kernel: Kernel, fused: bool) -> np.ufunc:
     """The kernel over floats alone, for a machine with fused steps or for one without."""
     kind = SINGLE if fused else SINGLE_UNFUSED
-    address, code = single_loop(kernel.program, kernel.inputs, kernel.outputs, kernel.text, kind)
-    arrays = len(kernel.inputs) + len(kernel.outputs)
-    return ufunc.assemble([address], [None], [ufunc.types(arrays)[1]], kernel.signature, kernel.name, "", code)
+    return single_ufunc(kernel.program, kernel.inputs, kernel.outputs, kernel.text, kernel.name, kind)
 
 
 def _draw(rng: np.random.Generator, low: Array, high: Array, size: int) -> NDArray[np.float32]:

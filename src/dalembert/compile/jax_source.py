@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from dalembert.compile.lower import Program, Step
 from dalembert.compile.operations import OPERATIONS
-from dalembert.names import identifier
+from dalembert.names import PYTHON_WORDS, identifier, in_docstring, parameter_names
 
 
 def _instructions() -> dict[str, str]:
@@ -83,6 +83,7 @@ def jax_source(
     about: str = "",
 ) -> str:
     """The text of a .py file with one function of JAX arrays."""
+    arguments = parameter_names(name, arguments, PYTHON_WORDS)
     first, rows, registers, place = _allocated(program)
     used = {_instruction(step) for step, _, _ in rows}
     codes = [code for code in INSTRUCTIONS if code in used] or ["add"]  # few, for JAX differentiates every one of them
@@ -96,7 +97,7 @@ def jax_source(
     ]
     shown = ", ".join(f"{a} {s}" for a, s in zip(arguments, inputs, strict=True))
     return _MODULE.format(
-        about=about or name,
+        about=in_docstring(about or name),
         name=identifier(name),
         arguments=", ".join(arguments),
         words=repr(tuple(arguments)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -67,8 +68,18 @@ class Kernel:
 
     @property
     def ufunc(self) -> np.ufunc:
-        """The NumPy generalized ufunc, compiled (or taken from the cache) on first use."""
+        """The NumPy generalized ufunc over doubles, compiled (or taken from the cache) on first use."""
         return self._compiled[0]
+
+    @property
+    def single(self) -> np.ufunc:
+        """The same over float32, compiled (or taken from the cache) on first use."""
+        return self._make_single()
+
+    @cached_property
+    def _make_single(self) -> Callable[[], np.ufunc]:
+        # Not a method: `direct` must not hold the kernel that holds it, or neither would ever go.
+        return functools.cache(partial(single_ufunc, self.program, self.inputs, self.outputs, self.text, self.name))
 
     @property
     def direct(self) -> Callable[..., Any]:
@@ -79,22 +90,28 @@ class Kernel:
     @cached_property
     def turns(self) -> np.ufunc:
         """The ufunc that several threads call at once, with their counter as last argument."""
+        return self._share(self.ufunc)
+
+    @cached_property
+    def single_turns(self) -> np.ufunc:
+        """The same over float32."""
+        return self._share(self.single)
+
+    def _share(self, function: np.ufunc) -> np.ufunc:
         core = sum(len(shape) for shape in (*self.inputs, *self.outputs))
-        return threading.share(self.ufunc, self.signature, core, threading.piece(self.operations))
+        return threading.share(function, self.signature, core, threading.piece(self.operations))
 
     @cached_property
     def _compiled(self) -> tuple[np.ufunc, Callable[..., Any]]:
         text = self.text
         symbols = (call.SYMBOL, call.TABLE) if call.layout_is_known() else ()
         linked = _code(self.program, self.inputs, self.outputs, text, DOUBLE, symbols)
-        # Not a method: the ufunc must not hold the kernel that holds it, or neither would ever go.
-        single = partial(single_loop, self.program, self.inputs, self.outputs, text)
-        address = linked.addresses[loop.SYMBOL]
-        function = ufunc.make(address, single, self.signature, self.name, self.doc, linked)
+        function = ufunc.make(linked.addresses[loop.SYMBOL], self.signature, self.name, linked, doc=self.doc)
+        plainly = partial(call.plainly, function, self._make_single)
         if not symbols:
-            return function, partial(call.plainly, function)
+            return function, plainly
         entry, table = linked.addresses[call.SYMBOL], linked.addresses[call.TABLE]
-        return function, call.make(entry, table, function, self.name)
+        return function, call.make(entry, table, function, plainly, self.name)
 
     def __reduce__(self) -> tuple[type[Kernel], tuple[object, ...]]:
         """By what it is made from: code and addresses belong to a process, and are made again on arrival."""
@@ -283,12 +300,12 @@ def _code(
     return llvm.linked(make, (loop.SYMBOL, *symbols), repr(kind), text)
 
 
-def single_loop(
-    program: Program, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...], text: str, kind: Kind = SINGLE
-) -> tuple[int, object]:
-    """The loop over floats, compiled when the first float32 array comes."""
+def single_ufunc(
+    program: Program, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...], text: str, name: str, kind: Kind = SINGLE
+) -> np.ufunc:
+    """Compile the loop over float32 and return it as a ufunc."""
     linked = _code(program, inputs, outputs, text, kind)
-    return linked.addresses[loop.SYMBOL], linked
+    return ufunc.make(linked.addresses[loop.SYMBOL], ufunc.signature(inputs, outputs), name, linked, ufunc.FLOAT)
 
 
 def compile_function(

@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 
 SYMBOL = "dalembert_rollout"
 CLOCK = ("t", "dt")  # blocks that hold one number, given as such; of the others functions get lists
-OWN = ("t", "dt", "x", "u", "p", "new", "y")  # blocks that every rollout has
+LOOP_BLOCKS = ("t", "dt", "new", "t0", "mark")  # blocks of the loop itself, whose sizes no caller gives
 SETTINGS = 3  # steps taken before, steps to take, and every how many-th state is kept
 SHORT = 400  # operations: such functions wait for their own results more than for registers, and gain by two vectors
 # Shorter functions than a kernel's: 82 against 100 ns a step for an arm of 7 joints under computed torque (1,267
@@ -104,8 +104,7 @@ class Rollout:
     def ufunc(self) -> np.ufunc:
         key = (repr(ROLLOUT), str(self.width), self.text)
         linked = llvm.linked(lambda: module(self, self.width), (SYMBOL,), *key)
-        kinds = [ufunc.types(self.signature.count("("))[0]]
-        return ufunc.assemble([linked.addresses[SYMBOL]], [None], kinds, self.signature, self.name, "", linked)
+        return ufunc.make(linked.addresses[SYMBOL], self.signature, self.name, linked)
 
     def __reduce__(self) -> tuple[type[Rollout], tuple[object, ...]]:
         return (Rollout, (self.name, self.sizes, self.calls, self.observed))
@@ -182,13 +181,19 @@ def compile_rollout(
 ) -> Rollout:
     """Trace the calls of a step. `sizes` gives how many numbers x, u, p and the blocks of the step's own hold; where
     `observe` is given, y too."""
+    for block in LOOP_BLOCKS:
+        if block in sizes:
+            raise ValueError(f"{name} must not have a block of its own called {block!r}: the loop uses that name")
     full = {"u": 0, "p": 0, "y": 0, **sizes, "t": 1, "dt": 1, "new": sizes["x"]}
     listed = [*calls, *(() if observe is None else (observe,))]
     known: dict[tuple[Any, ...], Program] = {}
     traced = []
     for call in listed:
-        if call.writes in call.reads or call.writes in ("t", "dt", "x", "p"):
+        if call.writes in call.reads or call.writes in ("t", "dt", "x", "u", "p"):
             raise ValueError(f"a call of {name} writes {call.writes!r}, which it may only read")
+        for block in (*call.reads, call.writes):
+            if block not in full:
+                raise ValueError(f"a call of {name} uses the block {block!r}, whose size is not given")
         key = (call.function, call.reads, full[call.writes])
         if key not in known:
             shapes = [() if block in CLOCK else (full[block],) for block in call.reads]

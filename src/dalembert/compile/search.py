@@ -60,8 +60,7 @@ class Search:
         width = llvm.host().width * (2 if self.program.operations < SHORT else 1)
         key = (str(width), self.text)
         linked = llvm.linked(lambda: module(self.program, self.n, self.m, width), (SYMBOL,), *key)
-        kinds = [ufunc.types(self.signature.count("("))[0]]
-        return ufunc.assemble([linked.addresses[SYMBOL]], [None], kinds, self.signature, self.name, "", linked)
+        return ufunc.make(linked.addresses[SYMBOL], self.signature, self.name, linked)
 
     def __call__(self, *arguments: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return self.ufunc(*arguments)

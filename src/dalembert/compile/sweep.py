@@ -135,8 +135,7 @@ class Sweep:
     def ufunc(self) -> np.ufunc:
         width = llvm.host().width
         linked = llvm.linked(lambda: module(self, width), (SYMBOL,), str(width), self.text)
-        kinds = [ufunc.types(self.signature.count("("))[0]]
-        return ufunc.assemble([linked.addresses[SYMBOL]], [None], kinds, self.signature, self.name, "", linked)
+        return ufunc.make(linked.addresses[SYMBOL], self.signature, self.name, linked)
 
     def work(self) -> NDArray[np.float64]:
         """The room, with results that never change in it. Vectors lie within lines of the cache: half of them would

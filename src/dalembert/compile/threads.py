@@ -140,7 +140,8 @@ def run(kernel: Shared, arguments: Sequence[object], out: object, threads: int) 
         return kernel.direct(*arguments) if out is None else kernel.direct(*arguments, out)
     wide, results, flat = plan
     state = np.geterr()
-    function, counter = kernel.turns, np.zeros((), np.int64)
+    function = kernel.single_turns if ufunc.is_single(wide) else kernel.turns
+    counter = np.zeros((), np.int64)
     ended: SimpleQueue[BaseException | None] = SimpleQueue()
 
     def work() -> None:
@@ -191,6 +192,8 @@ class Shared(Protocol):
     def direct(self) -> Callable[..., Any]: ...
     @property
     def turns(self) -> np.ufunc: ...
+    @property
+    def single_turns(self) -> np.ufunc: ...
 
 
 _DOUBLE = np.dtype(np.float64)
@@ -229,7 +232,7 @@ def _plan(kernel: Shared, arguments: Sequence[object], out: object) -> tuple[Arr
         batch = np.broadcast_shapes(*(a.shape[: a.ndim - len(c)] for a, c in zip(arrays, cores, strict=True)))
     except ValueError:
         return None
-    kind = np.dtype(np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64)
+    kind = np.dtype(np.float32 if ufunc.is_single(arguments) else np.float64)
     states = math.prod(batch)
     fitting = all(a.ndim >= len(c) and a.shape[a.ndim - len(c) :] == c for a, c in zip(arrays, cores, strict=True))
     castable = all(np.can_cast(a.dtype, kind) for a in arrays)
@@ -279,14 +282,13 @@ def share(function: np.ufunc, signature: str, core: int, states: int) -> np.ufun
     dimensions of all its arrays together; `states` make a piece."""
     code = llvm.linked(lambda: IR, (SYMBOL,), IR)
     inputs, arrays = function.nin, function.nargs + 1
-    loops = ufunc.loops(function)
-    size = ctypes.sizeof(ctypes.c_void_p)
-    data = [(ctypes.c_int64 * 5)(loops + k * size, inputs, arrays, arrays + core, states) for k in range(2)]
+    data = (ctypes.c_int64 * 5)(ufunc.loops(function), inputs, arrays, arrays + core, states)
+    kinds = [np.dtype(letter).num for letter in function.types[0].replace("->", "")]
     left, right = signature.split("->")
     return ufunc.assemble(
-        [code.addresses[SYMBOL]] * 2,
-        [ctypes.addressof(d) for d in data],
-        [[*kinds[:inputs], _COUNTER, *kinds[inputs:]] for kinds in ufunc.types(function.nargs)],
+        [code.addresses[SYMBOL]],
+        [ctypes.addressof(data)],
+        [[*kinds[:inputs], _COUNTER, *kinds[inputs:]]],
         f"{left},()->{right}",
         function.__name__,
         "",

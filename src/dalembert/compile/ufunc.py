@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import re
-import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 
@@ -16,8 +14,8 @@ _FROM_FUNC_AND_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's 
 _NONE_IDENTITY = -1
 _SIZE_INFERRED = 2  # UFUNC_CORE_DIM_SIZE_INFERRED
 ZERO = "zero"
-_DOUBLE = np.dtype(np.float64).num
-_FLOAT = np.dtype(np.float32).num
+DOUBLE = np.dtype(np.float64).num
+FLOAT = np.dtype(np.float32).num
 
 
 class _UFuncHead(ctypes.Structure):
@@ -93,53 +91,14 @@ def _fix_zero(head: _UFuncHead, shape: str) -> None:
     head.core_dim_flags[place] &= ~_SIZE_INFERRED
 
 
-_LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+def make(address: int, shape: str, name: str, keep: object, kind: int = DOUBLE, doc: str = "") -> np.ufunc:
+    """Return the ufunc of one loop over arrays of one type. It owns `keep` (the code)."""
+    return assemble([address], [None], [[kind] * shape.count("(")], shape, name, doc, keep)
 
 
-LATER = 1.0  # seconds: longer than the loop that is still to run, at first call
-Prepare = Callable[[], tuple[int, object]]
-
-
-def _later(prepare: Prepare, table: ctypes.Array[ctypes.c_void_p], place: int) -> tuple[Any, list[object]]:
-    """A loop that is compiled when it is first called, and then takes its own place in the ufunc's table; and the
-    list that keeps its code."""
-    keep: list[object] = []
-
-    def first(*arguments: int) -> None:
-        for _ in range(2):  # once more if a signal interrupted it
-            try:
-                address, code = prepare()
-            except BaseException as error:
-                _raise_later(error)
-            else:
-                keep.append(code)
-                table[place] = address
-                _LOOP(address)(*arguments)
-                return
-
-    return _LOOP(first), keep
-
-
-def _raise_later(error: BaseException) -> None:
-    """Nothing can be raised through NumPy's loop: another thread raises it in this one, once the call has returned."""
-    thread, kind = ctypes.c_ulong(threading.get_ident()), ctypes.py_object(type(error))
-    timer = threading.Timer(LATER, ctypes.pythonapi.PyThreadState_SetAsyncExc, (thread, kind))
-    timer.daemon = True
-    timer.start()
-
-
-def types(arrays: int) -> list[list[int]]:
-    """NumPy's type numbers for the two loops of a kernel. NumPy takes the loop whose types are the arguments' own;
-    else (integers, mixtures) the first into which it can cast safely, so doubles stand first."""
-    return [[_DOUBLE] * arrays, [_FLOAT] * arrays]
-
-
-def make(address: int, single: Prepare, shape: str, name: str, doc: str, keep: object) -> np.ufunc:
-    """The ufunc of two loops: over doubles at `address`, and over floats, made by `single` when first needed."""
-    functions = (ctypes.c_void_p * 2)(address, None)
-    later, kept = _later(single, functions, 1)
-    functions[1] = ctypes.cast(later, ctypes.c_void_p).value
-    return assemble(functions, [None, None], types(shape.count("(")), shape, name, doc, (later, kept, keep))
+def is_single(arguments: Sequence[object]) -> bool:
+    """Return whether all arguments are float32 arrays. Lists and Python floats are doubles."""
+    return all(isinstance(a, np.ndarray) and a.dtype.type is np.float32 for a in arguments)
 
 
 def assemble(

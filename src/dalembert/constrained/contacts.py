@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert import scalar
 from dalembert.algorithms import constraints, joints, linear
 from dalembert.arguments import Array, array, number, switch, three
+from dalembert.caching import cached_property
 from dalembert.constrained.constraint import Constraint, Hold, hold
 from dalembert.errors import InputError
 from dalembert.law import Law
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 FACES = 8  # of the pyramid inside each cone: 8 lose 8 % of the friction at worst
 EXACT = 1e-8  # of the weight: what a wrench may miss a sum of corner forces by
+NEGLIGIBLE = 1e-6  # of the weight: a contact that bears less bears nothing, and pulls that are weaker are none
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,20 @@ class Contact(Constraint):
             turns = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
             blocks.append(np.vstack([np.eye(3), turns]) if self.hold.kind == "weld" else np.eye(3))
         return np.hstack(blocks)
+
+    def rays(self, faces: int) -> Array:
+        """(3 or 6, m): what forces along the edges of pyramids in the corners' cones amount to, on the robot."""
+        angle = 2 * np.pi * np.arange(faces) / faces
+        rays = np.stack([self.friction * np.cos(angle), self.friction * np.sin(angle), np.ones_like(angle)])
+        return np.hstack([self.grasp[:, 3 * k : 3 * k + 3] @ rays for k in range(len(self.corners))])
+
+    @cached_property
+    def certain(self) -> Array:
+        """(m, 6), of a sole: E with E (f_x, f_y, n_x, n_y, n_z, f_z) ≤ 0 for wrenches that it bears for certain, sums
+        of forces in the pyramids of FACES faces."""
+        from scipy.spatial import ConvexHull
+
+        return np.asarray(ConvexHull(self.rays(FACES)[[0, 1, 3, 4, 5]].T).equations)
 
     @property
     def faces(self) -> Array:
@@ -159,12 +176,11 @@ def loads(system: Constrained, multipliers: ArrayLike) -> dict[str, Load]:
 
 
 def need_contacts(system: Constrained) -> tuple[Contact, ...]:
-    found = tuple(c for c in system.constraints if isinstance(c, Contact))
-    if not found:
+    if not system.contacts:
         raise InputError(
             f"nothing of {system.name!r} stands on the ground: constrain it by dalembert.constrained.contact(frame, …)"
         )
-    return found
+    return system.contacts
 
 
 def _load(c: Contact, wrench: Array) -> Load:
@@ -190,17 +206,111 @@ def _holds(c: Contact, wrench: Array, used: Array) -> NDArray[np.bool_]:
         return np.asarray(used <= 1.0)
     from scipy.optimize import nnls
 
-    angle = 2 * np.pi * np.arange(4 * FACES) / (4 * FACES)  # finer than the program's: it costs nothing here
-    rays = np.stack([c.friction * np.cos(angle), c.friction * np.sin(angle), np.ones_like(angle)])
-    G = np.hstack([c.grasp[:, 3 * k : 3 * k + 3] @ rays for k in range(len(c.corners))])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shape = wrench[..., [0, 1, 3, 4, 5]] / wrench[..., 2:3]
+    out = np.asarray((wrench[..., 2] > 0) & (shape @ c.certain[:, :-1].T + c.certain[:, -1] <= 0).all(-1))
+    G = c.rays(4 * FACES)  # finer than the program's
     size = max(float(np.max(np.abs(c.corners))), 1e-3)
     scale = np.array([1.0] * 3 + [1.0 / size] * 3)
-    out = np.zeros(wrench.shape[:-1], bool)
-    for index in np.ndindex(out.shape):
+    open_ = ~out & np.isfinite(wrench).all(-1) & (wrench[..., 2] > 0) & (used <= 1.0 + EXACT)
+    for index in map(tuple, np.argwhere(open_)):
         w = scale * wrench[index]
-        if np.isfinite(w).all() and wrench[index][2] > 0:
-            out[index] = nnls(scale[:, None] * G, w)[1] <= EXACT * np.linalg.norm(w)
+        out[index] = nnls(scale[:, None] * G, w)[1] <= EXACT * np.linalg.norm(w)
     return out
+
+
+# ------------------------------------------------------------------------------------------------------------- losses
+LOSSES = {
+    "pull": "the ground would have to pull with up to {:.4g} N",
+    "friction": "it needs up to {:.4g} times the friction available",
+    "sole": "its center of pressure lies up to {:.4g} m outside the sole",
+    "moment": "friction within the sole cannot provide its moment about the normal",
+}
+
+
+@dataclass(frozen=True)
+class ContactLoss:
+    """A contact that cannot be sustained: first at time `t` [s], and in a `share` of all rows. `kind`, at the first
+    time: "pull", "friction", "sole" or "moment". `amount`, the largest: of the force that would have to pull [N], of
+    the friction that is needed (as a multiple of μ f_n), or of the distance between center of pressure and sole [m]."""
+
+    contact: str
+    t: float
+    kind: str
+    amount: float
+    share: float
+
+    def __str__(self) -> str:
+        what = LOSSES[self.kind].format(self.amount)
+        when = f"from t = {self.t:.6g} s on ({self.share:.0%} of the rows)"
+        return f"contact {self.contact!r} cannot be sustained {when}: {what}"
+
+
+def find_losses(system: Constrained, t: Array, q: Array, multipliers: Array) -> tuple[ContactLoss, ...]:
+    """Return the contacts that cannot be sustained in rows t (rows,), q (rows, nq), λ (rows, k), the earliest first."""
+    borne, least = loads(system, multipliers), NEGLIGIBLE * _weight(system)
+    lost = {c: _bears(load, least) & ~load.holds for c, load in borne.items()}
+    rows = np.flatnonzero(np.any(list(lost.values()), axis=0))
+    if len(rows) and system.rank(q[rows[0]]) < system.k:  # λ is one of many: another may be borne
+        fine = [k for k in rows if _bearable(system, q[k], multipliers[k])]
+        for own in lost.values():
+            own[fine] = False
+    found = [_loss(c, t, borne[c], rows) for c, rows in lost.items() if rows.any()]
+    return tuple(sorted(found, key=lambda loss: loss.t))
+
+
+def _weight(system: Constrained) -> float:
+    """The robot's weight [N], in space that of one m/s²."""
+    return float(system.robot.mass * (np.linalg.norm(system.robot.gravity) or 1.0))
+
+
+def _bears(load: Load, least: float) -> NDArray[np.bool_]:
+    force = np.linalg.norm(load.force, axis=-1)
+    return np.asarray(np.isfinite(force) & (np.maximum(force, np.linalg.norm(load.moment, axis=-1)) > least))
+
+
+def _loss(name: str, t: Array, load: Load, lost: NDArray[np.bool_]) -> ContactLoss:
+    first = int(np.argmax(lost))
+    kinds = {
+        "pull": np.where(load.normal <= 0, -load.normal, -np.inf),
+        "friction": np.where((load.normal > 0) & (load.friction > 1), load.friction, -np.inf),
+        "sole": np.where((load.normal > 0) & (load.inside < 0), -load.inside, -np.inf),
+    }
+    kind = next((kind for kind, amount in kinds.items() if amount[first] >= 0), "moment")
+    amount = float(kinds[kind][lost].max()) if kind in kinds else np.nan
+    return ContactLoss(name, float(t[first]), kind, amount, float(lost.mean()))
+
+
+def _bearable(system: Constrained, q: Array, multipliers: Array) -> bool:
+    """Whether forces at the corners of all contacts, within their cones, do the same as these multipliers."""
+    from scipy.optimize import nnls
+
+    A, columns = system.jacobian(q), []
+    for c in system.constraints:
+        rows = A[system.place(c.name)].T
+        columns += [-rows @ c.rays(4 * FACES)] if isinstance(c, Contact) else [rows, -rows]
+    b = A.T @ multipliers
+    scale = 1.0 / np.maximum(np.abs(b).max(), 1e-300)
+    return bool(nnls(np.hstack(columns), scale * b)[1] <= EXACT * np.linalg.norm(scale * b))
+
+
+def excess(system: Constrained, multipliers: Scalars) -> Scalar:
+    """Return by how much the contacts have to pull, slip or tilt, [N] and [N m] added up; zero if they do not.
+
+    Conditions that a contact must satisfy, not all of them: force within the cone of friction, center of pressure
+    inside the sole, moment about the normal no more than friction at the farthest corner has."""
+    least, total = NEGLIGIBLE * _weight(system), 0.0
+    for c in system.contacts:
+        f = [-x for x in multipliers[system.place(c.name)]]
+        x, y, z = np.mean(c.corners, axis=0).tolist()
+        rows = [scalar.sqrt(f[0] * f[0] + f[1] * f[1]) - c.friction * f[2]]
+        if c.hold.kind == "weld":
+            rows += [a * (z * f[0] - f[4]) + b * (z * f[1] + f[3]) + d * f[2] for a, b, d in c.edges.tolist()]
+            reach = c.friction * float(np.linalg.norm(np.array(c.corners)[:, :2] - (x, y), axis=1).max())
+            rows.append(scalar.absolute(f[5] - (x * f[1] - y * f[0])) - reach * f[2])
+        for row in rows:
+            total = total + scalar.maximum(row - least, 0.0)
+    return total
 
 
 # ------------------------------------------------------------------------------------------------------------ balance

@@ -27,7 +27,7 @@ from dalembert.system import Kernels
 
 if TYPE_CHECKING:
     from dalembert.constrained.closure import Closure
-    from dalembert.constrained.contacts import Balance, Load
+    from dalembert.constrained.contacts import Balance, Contact, Load
     from dalembert.constrained.equations import ConstrainedEquations
     from dalembert.constrained.reduced import Reduced
     from dalembert.symbolic.document import Derivation
@@ -139,6 +139,20 @@ class Constrained:
     def holonomic(self) -> bool:
         """Whether every constraint restricts positions."""
         return all(c.holonomic for c in self.constraints)
+
+    @property
+    def contacts(self) -> tuple[Contact, ...]:
+        """The constraints that are contacts with the ground."""
+        from dalembert.constrained.contacts import Contact
+
+        return tuple(c for c in self.constraints if isinstance(c, Contact))
+
+    @cached_property
+    def independent_rows(self) -> bool:
+        """Whether no row depends on others at ordinary states, so that the multipliers are determined."""
+        q = joints.normalize(self.bound.model, [float(x) + 0.1 for x in self.robot.home])
+        A = np.array(self.bound.still(q).A, float)
+        return bool(np.linalg.matrix_rank(A, RANK * np.abs(A).max()) == self.k)
 
     @cached_property
     def bound(self) -> kernels.ConstrainedModel:
@@ -449,7 +463,7 @@ class Constrained:
         expressed_in: str = "world",
     ) -> Array:
         """F with Jᵀ F = Aᵀ λ: what the constraints amount to as a wrench (f, n) that a frame applies.  (..., 6), or
-        (..., m) for m `rows`, chosen as in `motion.tasks.task`; axes and point as `expressed_in` says.
+        (..., m) for m `rows`, chosen as in `kinematics.tasks.task`; axes and point as `expressed_in` says.
 
         Constraints on the frame's twist, A_x V = 0, amount to A_xᵀ λ; where the joints feel several wrenches alike, F
         is the one nearest to it, and for constraints that are not on this frame (couplings, Pfaffian rows, other

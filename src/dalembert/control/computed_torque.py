@@ -119,6 +119,9 @@ class ComputedTorque(Controller):
     def finish(self) -> None:
         set_acceleration_gains(self, self.robot.joint_names)
 
+    def loop_inertia(self) -> Array:
+        return np.ones(self.robot.n)
+
     @property
     def poles(self) -> NDArray[np.complex128]:
         """The 2n poles of the error [1/s]; 3n with an integral."""

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import fields
-from typing import ClassVar
+from dataclasses import fields, replace
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.arguments import Array, array, switch
+from dalembert.arguments import Array, array, in_joint_order, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
-from dalembert.control.conditions import FAILS, Condition, Conditions
+from dalembert.control.conditions import FAILS, Condition, Conditions, seen_inertia
 from dalembert.control.diagrams import loop_diagram
 from dalembert.control.gains import WHOLE, Gain, GainRule, Gains
+from dalembert.control.transfer import TransferFunction
 from dalembert.draw.blocks import Diagram
 from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
@@ -77,6 +78,21 @@ class Controller(ABC):
         """Made for a bandwidth ω [rad/s] and a damping ζ, where those will do."""
         raise InputError(f"{cls.__name__} takes more than a bandwidth and a damping: give its gains")
 
+    def with_friction(self) -> Controller:
+        """Return the same controller with compensation of the friction and springs of its robot's model.
+
+        Raises InputError if the controller has no such term, or the model no friction."""
+        robot = self.robot
+        if not any(body.friction or body.stiffness for body in robot.model.bodies):
+            raise InputError(
+                f"the model of {robot.name!r} has no friction to compensate: 'dalembert identify' finds it in a log"
+            )
+        if "friction" not in {field.name for field in fields(self)}:  # type: ignore[arg-type]
+            raise InputError(
+                f"{type(self).__name__} has no term for friction: computed-torque, feedforward and feedforward-pd have"
+            )
+        return replace(self, friction=True)  # type: ignore[type-var]
+
     @abstractmethod
     def make(self) -> Law:
         """The law, made anew."""
@@ -90,6 +106,23 @@ class Controller(ABC):
         """Its gains, in the order of the law's parameters; a number for the whole robot that is zero is none."""
         found = [getattr(self, field.name) for field in fields(self)]  # type: ignore[arg-type]
         return Gains(tuple(g for g in found if isinstance(g, Gain) and (g.names != WHOLE or g.values[0])))
+
+    def loop_inertia(self) -> Array:
+        """Return the inertia that each driven joint moves in its own loop, (n,): the largest M_ii [kg m²] within its
+        limits. It is 1 where the gains are those of accelerations."""
+        return np.asarray(seen_inertia(self.robot).max(axis=0))
+
+    def joint_loops(self) -> tuple[TransferFunction, ...]:
+        """Return the closed loop of each driven joint, from its set point to its position.
+
+        Without gravity and without the other joints, J q̈ = k_p e − k_d q̇ + k_i ∫ e dt with J of `loop_inertia`, so
+        q/q_d = (k_p s + k_i) / (J s³ + k_d s² + k_p s + k_i), or k_p / (J s² + k_d s + k_p) without integral."""
+        gains = {g.symbol: np.diag(g.matrix) for g in self.gains.each}
+        each = [gains[symbol] for symbol in ("kd", "kp", "ki") if symbol in gains]
+        if len(each) < 2:
+            raise InputError(f"{type(self).__name__} has no gains k_p and k_d at the joints: it has no loop of a joint")
+        rows = np.stack((self.loop_inertia(), *each), axis=-1).tolist()
+        return tuple(TransferFunction(row[2:], row) for row in rows)
 
     @cached_property
     def _law(self) -> Law:
@@ -193,8 +226,14 @@ class Controller(ABC):
         `reference`: a `Reference`, or (x, ẋ, ẍ) or less of it, or the numbers of a set point. `z`: the law's own state
         (its start, if not given). `measured`: what the law measures beyond (q, q̇). Parameters by their names.
         Batches broadcast."""
+        q, qd = self._in_order(q, qd)
         self.check_state(q)
         return self.evaluator(t, _join(self.law(), q, qd, measured), reference, z, parameters)[0]
+
+    def _in_order(self, q: ArrayLike, qd: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
+        """Tables whose columns are named as the joints, in the order of the joints."""
+        joints = driven_joints(self.robot)
+        return cast("ArrayLike", in_joint_order("q", q, joints)), cast("ArrayLike", in_joint_order("qd", qd, joints))
 
     def check_state(self, q: ArrayLike) -> None:  # noqa: B027 - most laws act everywhere
         """Refuse joint positions in which no torque does what the law asks for."""
@@ -211,6 +250,7 @@ class Controller(ABC):
         **parameters: ArrayLike,
     ) -> Array:
         """ż, how the law's own state changes there.  (..., states)."""
+        q, qd = self._in_order(q, qd)
         return self.evaluator(t, _join(self.law(), q, qd, measured), reference, z, parameters)[1]
 
 

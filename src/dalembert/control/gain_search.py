@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from dalembert import arguments
 from dalembert.arguments import Array
-from dalembert.errors import InputError, choose
+from dalembert.errors import DivergenceWarning, InputError, choose
 from dalembert.law import Law, read_law
 from dalembert.simulation.batch import Value
 from dalembert.simulation.gradient import Gradient, Wanted, rollout_gradient
@@ -80,23 +81,25 @@ def tune_gains(
 
     def at(values: Array) -> Gradient:
         given = {**(parameters or {}), **dict(zip(names, values.tolist(), strict=True))}
-        return rollout_gradient(
-            *(system, law, q0, qd0),
-            loss=loss,
-            of=names,
-            duration=duration,
-            dt=dt,
-            method=method,
-            reference=reference,
-            parameters=given,
-            disturbances=disturbances,
-            payload=payload,
-            friction=friction,
-            torque_limits=torque_limits,
-            error=error,
-            number=number,
-            seed=seed,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DivergenceWarning)  # gains that are tried; the first are judged below
+            return rollout_gradient(
+                *(system, law, q0, qd0),
+                loss=loss,
+                of=names,
+                duration=duration,
+                dt=dt,
+                method=method,
+                reference=reference,
+                parameters=given,
+                disturbances=disturbances,
+                payload=payload,
+                friction=friction,
+                torque_limits=torque_limits,
+                error=error,
+                number=number,
+                seed=seed,
+            )
 
     def evaluate(z: Array) -> tuple[float, Array]:
         values = own * np.exp(z[group_of])

@@ -100,6 +100,9 @@ class IndependentJoint(Controller):
             "inertia", self.robot.joint_names, tuple(find_magnitudes(self.robot).seen_inertia.mean(axis=0).tolist())
         )
 
+    def loop_inertia(self) -> Array:
+        return np.array(self.effective.values)
+
     def _gain(self, symbol: str, values: Array) -> Gain:
         return Gain(symbol, self.robot.joint_names, tuple((np.array(self.effective.values) * values).tolist()))
 

@@ -7,7 +7,7 @@ imports a controller before it is asked for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
@@ -71,14 +71,27 @@ class Entry:
         return cast("type[Controller]", getattr(import_module(module, __package__), name))
 
     def make(
-        self, robot: Robot, omega: float, zeta: float, q: ArrayLike | None = None, frame: str | None = None
+        self,
+        robot: Robot,
+        omega: float,
+        zeta: float,
+        q: ArrayLike | None = None,
+        frame: str | None = None,
+        friction: bool = False,
     ) -> Controller:
-        """The controller for the robot it believes in; one of the tip begins at q, and moves this frame."""
+        """Return the controller of a robot. One of the tip begins at q, and moves this frame. `friction`: the model's
+        friction is compensated."""
         if self.needs:
             place = "dalembert.control" if self.where.startswith(".") else ".".join(self.where.split(".")[:2])
             raise InputError(f"{self.title} needs {self.needs}: make it by {place}")
         kept = {} if self.follows == "joints" else {"q": q, "frame": frame}
-        return self.controller.for_bandwidth(robot, omega, zeta, **kept)
+        made = self.controller.for_bandwidth(robot, omega, zeta, **kept)
+        return made.with_friction() if friction else made
+
+    @property
+    def compensates(self) -> bool:
+        """Whether it has a term for the friction of the model."""
+        return "friction" in {field.name for field in fields(self.controller)}  # type: ignore[arg-type]
 
 
 # From what knows nothing of the robot to what knows all of it.

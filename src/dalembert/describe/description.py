@@ -187,6 +187,8 @@ class Origin(Part):
 
 @dataclass(frozen=True)
 class Box(Part):
+    """A box, centered at the origin; `size` has its edges along x, y and z [m]."""
+
     size: Vector
 
 
@@ -200,6 +202,8 @@ class Cylinder(Part):
 
 @dataclass(frozen=True)
 class Sphere(Part):
+    """A sphere, centered at the origin; `radius` [m]."""
+
     radius: float
 
 
@@ -252,6 +256,8 @@ class Inertial(Part):
 
 @dataclass(frozen=True)
 class Link(Part):
+    """A rigid body of the description: its mass, the shapes to draw and the shapes that collide."""
+
     name: str
     inertial: Inertial | None = None
     visuals: tuple[Shape, ...] = ()

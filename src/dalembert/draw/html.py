@@ -66,7 +66,7 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]], *, class_: s
 
 
 def _is_number(x: object) -> bool:
-    return isinstance(x, (int, float)) or (isinstance(x, str) and x in ("", "–", "∞", "−∞"))
+    return isinstance(x, (int, float)) or (isinstance(x, str) and x in ("", "–", "∞", "-∞"))
 
 
 def _cell(x: object, right: bool) -> Markup:

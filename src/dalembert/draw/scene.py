@@ -132,7 +132,8 @@ def _revolve(profile: list[tuple[float, float]]) -> Solid:
 @dataclass(frozen=True, eq=False)
 class DrawnPart:
     """A shape fixed on a body (−1: the base), placed by `pose` (4, 4) in the body's frame; its color as #rrggbb, and
-    how opaque it is, 1 if None. Of a mesh, `mesh` has the triangles. A `stick` stands for what has no shape."""
+    its opacity, 1 if None. `mesh` has the triangles of a mesh. A `stick` stands for a link without a shape. A `rail` is
+    the bar between the frame of a prismatic joint at q = 0 and the body. `place_part` stretches it from unit length."""
 
     body: int
     geometry: Geometry
@@ -141,6 +142,7 @@ class DrawnPart:
     opacity: float | None = None
     mesh: Solid | None = None
     stick: bool = False
+    rail: bool = False
 
     @cached_property
     def solid(self) -> Solid:
@@ -255,6 +257,9 @@ def _sticks(robot: Robot) -> Iterator[DrawnPart]:
     for k, body in enumerate(model.bodies):
         shape = Cylinder(1.25 * thick, 3.4 * thick) if body.joint.turns else Cylinder(thick, 5.0 * thick)
         yield DrawnPart(k, shape, place_along(np.array(body.joint.axis, float)), JOINT_COLOR, stick=True)
+        if body.joint.travel and body.joint.nv == 1:
+            color, upward = LINK_COLORS[k % len(LINK_COLORS)], place_along(np.array([0.0, 0.0, 1.0]), (0.0, 0.0, 0.5))
+            yield DrawnPart(k, Cylinder(0.6 * thick, 1.0), upward, color, stick=True, rail=True)
 
 
 # ------------------------------------------------------------------------------------------------------------ poses
@@ -278,10 +283,25 @@ def body_poses(robot: Robot, q: ArrayLike) -> Array:
     return np.stack([*(matrix_of(found[k]) for k in range(len(robot.model.bodies))), np.eye(4)])
 
 
+def place_part(robot: Robot, poses: Array, part: DrawnPart) -> Array:
+    """Return where a part is at these poses of all bodies, (4, 4): a rail is stretched along its third axis."""
+    if not part.rail:
+        return np.asarray(poses[part.body])
+    body = robot.model.bodies[part.body]
+    start = poses[body.parent] @ np.append(np.array(body.placement.p, float), 1.0)
+    axis = poses[part.body][:3, :3] @ np.array(body.joint.axis, float)
+    end = poses[part.body][:3, 3]
+    travel = float(axis @ (end - start[:3]))
+    T = place_along(axis, start[:3] if travel > 0 else end)
+    T[:3, 2] *= abs(travel)
+    return T
+
+
 def corners_of(robot: Robot, parts: Iterable[DrawnPart], q: ArrayLike) -> Array:
     """The corners of all that is drawn, and the origins of the bodies, in the base frame, (k, 3)."""
     poses = body_poses(robot, q)
-    corners = [p.solid.vertices @ poses[p.body][:3, :3].T + poses[p.body][:3, 3] for p in parts]
+    placed = [(part.solid.vertices, place_part(robot, poses, part)) for part in parts]
+    corners = [vertices @ T[:3, :3].T + T[:3, 3] for vertices, T in placed]
     return np.concatenate([*corners, poses[:, :3, 3]])
 
 

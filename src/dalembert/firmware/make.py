@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,13 +17,15 @@ from dalembert.compile.c_source import Signature
 from dalembert.compile.float32 import Float32Error
 from dalembert.compile.kinds import DOUBLE, SINGLE, Kind
 from dalembert.compile.object_file import ObjectFile, make_object
+from dalembert.control.controller import Controller, follows, measures, torques
 from dalembert.errors import InputError, choose
 from dalembert.files import whole
 from dalembert.firmware.cores import CORES, KIBI, Core
 from dalembert.firmware.step import SAMPLES, LawStep, read_step
-from dalembert.flow import Array
+from dalembert.flow import Array, Flow
 from dalembert.names import identifier
 from dalembert.reference import Reference
+from dalembert.robot import Robot
 
 MOST = 60_000  # operations: more would take LLVM minutes, and no chip has the memory
 LONGEST = 100  # letters of a file's name
@@ -33,6 +35,7 @@ PROOF = 100_000  # operations times boxes that the proof of a bound may take, a 
 # What is taken for numbers that nothing limits: positions [rad, m], rates [rad/s, m/s], accelerations, anything else.
 UNLIMITED = {"rad": np.pi, "m": 1.0}
 ACCELERATION, ELSE = 10.0, 1.0
+NEGLIGIBLE_TORQUE = 1e-9  # [N m, N]
 
 Box = dict[str, tuple[float, float]]
 
@@ -40,7 +43,8 @@ Box = dict[str, tuple[float, float]]
 @dataclass(frozen=True, eq=False)
 class Firmware:
     """A law for a core: `step(state, in, out)` as machine code (`code`, None for C alone) and as C. `box` holds the
-    ranges that it is made for, by the names of `in` and of the law's own states."""
+    ranges that it is made for, by the names of `in` and of the law's own states; `left_out` says in sentences what the
+    code does not do."""
 
     name: str
     step: LawStep
@@ -48,6 +52,7 @@ class Firmware:
     kind: Kind
     box: Box
     code: ObjectFile | None
+    left_out: tuple[str, ...] = ()
 
     @property
     def signature(self) -> Signature:
@@ -184,7 +189,8 @@ def make_firmware(
     called = re.sub("_+", "_", identifier(name or f"{step.flow.name}_{step.law.name}").lower()).strip("_")[:LONGEST]
     if called in TAKEN:
         raise InputError(f"the name {called!r} is taken by a file or a target of the build: give another")
-    made = Firmware(called, step, core, kind, read_box(step, box), None)
+    ranges = read_box(step, box)
+    made = Firmware(called, step, core, kind, ranges, None, tuple(find_left_out(system, controller, step, ranges)))
     if core.target is None:
         return made
     code = make_object(kernel.program, made.signature, core.target)
@@ -196,6 +202,43 @@ def make_firmware(
     return replace(made, code=code)
 
 
+def find_left_out(system: object, controller: object, step: LawStep, box: Box) -> Iterator[str]:
+    """Yield what a robot's model or its limits have and the code does not do."""
+    if isinstance(system, Robot) and not system.loops and not system.model.curved:
+        ranges = joint_ranges(step.flow) | box
+        q, qd = (_draw(ranges, names) for names in (step.flow.states[: system.n], step.flow.rates))
+        compensated = getattr(controller, "friction", False) is True
+        if not compensated:
+            yield from _torques("friction and springs of the model", system, system.friction_torque(q, qd))
+        if compensated and step.observer is not None and not step.observer.observer.friction:
+            yield from _torques("friction of the model in the observer", system, system.friction_torque(q, qd))
+        law = step.law
+        if isinstance(controller, Controller) and law.follows[: system.n] == follows(system.joint_names, 1):
+            at_rest = system.gravity_torque(q)
+            if compensated:
+                at_rest = at_rest + system.friction_torque(q, 0 * qd)
+            if law.outputs == torques(system) and law.measures == measures(system):
+                yield from _torques("gravity of the model", system, at_rest - controller(0.0, q, 0 * qd, q))
+    if not step.limits:
+        yield "torque limits: the torques that are put out are not clipped"
+    yield "joint limits: positions and rates beyond them are not detected"
+    yield "NaN: an input that is NaN gives torques that are NaN, also past torque limits"
+
+
+def _draw(box: Box, names: Sequence[str]) -> Array:
+    """States at random in the ranges of these names, (STATES, …)."""
+    low, high = np.array([box[name] for name in names]).reshape(-1, 2).T
+    return np.random.default_rng(0).uniform(low, high, (STATES, len(names)))
+
+
+def _torques(what: str, robot: Robot, torque: Array) -> Iterator[str]:
+    """A sentence with the largest torque of each joint that has one, over random states."""
+    pairs = zip(robot.model.coordinates, np.abs(torque).max(axis=0), strict=True)
+    each = [f"{c.name} {x:.3g} {c.joint.effort_unit}" for c, x in pairs if x > NEGLIGIBLE_TORQUE]
+    if each:
+        yield f"{what}, up to {', '.join(each)} at random states in the ranges"
+
+
 def _kind(core: Core, double: bool) -> Kind:
     kind = DOUBLE if switch("double", double) else SINGLE
     if kind not in core.kinds:
@@ -205,20 +248,8 @@ def _kind(core: Core, double: bool) -> Kind:
 
 
 def read_box(step: LawStep, given: Mapping[str, object] | None = None) -> Box:
-    """The ranges that a law is made for: limits of the joints, of what is wanted too; what nothing limits is taken as
-    UNLIMITED has it. States of the law that begin at zero: ±1."""
-    flow, box = step.flow, dict[str, tuple[float, float]]()
-    if flow.joints is not None:
-        own = flow.joints.limits
-        for k, (joint, rate, unit) in enumerate(zip(flow.states, flow.joints.rates, flow.joints.units, strict=False)):
-            free = UNLIMITED.get(unit, ELSE)
-            low, high, fast = (float(x[k]) if np.isfinite(x[k]) else free for x in (own.lower, own.upper, own.velocity))
-            low = low if np.isfinite(own.lower[k]) else -free
-            box |= {joint: (low, high), rate: (-fast, fast), f"{joint}_wanted": (low, high)}
-            box |= {
-                f"{joint}_wanted_rate": (-fast, fast),
-                f"{joint}_wanted_acceleration": (-ACCELERATION, ACCELERATION),
-            }
+    """The ranges that a law is made for: those of the joints. States of the law that begin at zero: ±1."""
+    box = joint_ranges(step.flow)
     own_states = () if step.law.start is not None else step.law.states
     made = {name: box.get(name, (-ELSE, ELSE)) for name in (*step.inputs, *own_states)}
     if step.clock == SAMPLES:
@@ -230,3 +261,20 @@ def read_box(step: LawStep, given: Mapping[str, object] | None = None) -> Box:
             raise InputError(f"box[{name!r}] is (low, high); got {low:g} above {high:g}")
         made[name] = (low, high)
     return made
+
+
+def joint_ranges(flow: Flow) -> Box:
+    """Limits of the joints, of what is wanted of them too; what nothing limits is taken as UNLIMITED has it."""
+    box: Box = {}
+    if flow.joints is not None:
+        own = flow.joints.limits
+        for k, (joint, rate, unit) in enumerate(zip(flow.states, flow.joints.rates, flow.joints.units, strict=False)):
+            free = UNLIMITED.get(unit, ELSE)
+            low, high, fast = (float(x[k]) if np.isfinite(x[k]) else free for x in (own.lower, own.upper, own.velocity))
+            low = low if np.isfinite(own.lower[k]) else -free
+            box |= {joint: (low, high), rate: (-fast, fast), f"{joint}_wanted": (low, high)}
+            box |= {
+                f"{joint}_wanted_rate": (-fast, fast),
+                f"{joint}_wanted_acceleration": (-ACCELERATION, ACCELERATION),
+            }
+    return box

@@ -259,7 +259,7 @@ def read_step(
     switch("rates", rates)
     h = None if sample_time is None else number("sample_time", sample_time, "s", above=0.0)
     motion = read_reference(reference)
-    watch = _read_observer(observer, system)
+    watch = _read_observer(observer, system, getattr(controller, "friction", False) is True)
     step = LawStep(
         flow,
         law,
@@ -299,7 +299,8 @@ def _needs_sample_time(step: LawStep, observer: object) -> str:
     return "time passes in what is followed" if step._needs_time else ""
 
 
-def _read_observer(observer: object, system: object) -> MomentumObserver | None:
+def _read_observer(observer: object, system: object, friction: bool) -> MomentumObserver | None:
+    """The observer, or one of this gain, which knows the model's friction if the law compensates it."""
     if observer is None or isinstance(observer, MomentumObserver):
         return observer
-    return MomentumObserver(need_robot(system, "a momentum observer"), observer)
+    return MomentumObserver(need_robot(system, "a momentum observer"), observer, friction)

@@ -75,7 +75,9 @@ def _numbered(prefix: str, names: Iterable[str]) -> str:
     seen: dict[str, int] = {}
     for k, name in enumerate(names):
         word = f"{prefix}_{identifier(name)}".upper()
-        seen[f"{word}_{k}" if word in seen else word] = k
+        while word in seen:
+            word = f"{word}_{k}"
+        seen[word] = k
     return "enum {\n" + "".join(f"    {word} = {k},\n" for word, k in seen.items()) + "};\n" if seen else ""
 
 
@@ -213,6 +215,8 @@ def _readme(f: Firmware) -> str:
             "proved for every state in them (`kernel.float32_error`).\n"
         )
         parts += [f"{in_markdown(sentence)}.\n" for sentence in f.float32_bound.why]
+    if f.left_out:
+        parts.append("## Left out\n\n" + "".join(f"- {in_markdown(sentence)}\n" for sentence in f.left_out))
     parts.append(_how(f))
     return "\n".join(parts)
 

@@ -36,7 +36,7 @@ def joints_of(robot: Robot, rates: tuple[str, ...] = ()) -> Joints:
     """What a flow says of a robot's joints."""
     named = rates or robot.model.names("rate")
     moving = tuple(unit for c in robot.model.coordinates for unit in c.joint.units)
-    return Joints(named, position_units(robot.model), robot.limits, rate_units=moving)
+    return Joints(named, position_units(robot.model), robot.limits, rate_units=moving, driven=robot.model.driven)
 
 
 def spring_energy(model: Model, q: Coordinates) -> Scalar:

@@ -4,7 +4,8 @@ log          a file → columns → units → times → filter → samples
 fit          samples → parameters, with what they are worth
 excite       the motion from which they are identified best
 calibrate    geometry from measured tips
-contacts     what touched the arm, and when
+contacts     contacts: which link, when, and the force
+handover     `identify_log`: from a log to an identified robot in a file
 """
 
 from dalembert.identification.calibrate.calibrate import calibrate as calibrate

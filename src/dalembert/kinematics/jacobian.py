@@ -8,12 +8,12 @@ decision is the same for an arm written in millimeters.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import Array, array, check_call
+from dalembert.arguments import Array, array, check_call, in_joint_order
 from dalembert.errors import InputError
 from dalembert.kernels import need_tree, singular_mass
 from dalembert.kinematics.tasks import ROTATION, TRANSLATION, Rows, Task, picked, task
@@ -49,6 +49,7 @@ def doubles(q: ArrayLike) -> ArrayLike:
 def checked_jacobian(robot: Jointed, q: ArrayLike, frame: str | None, expressed_in: str) -> Array:
     """J(q), (..., 6, n), of finite joint positions only."""
     need_joints(robot)
+    q = cast("ArrayLike", in_joint_order("q", q, robot.joint_names))
     J = robot.jacobian(doubles(q), frame, expressed_in)  # says what is wrong with shapes, names and types
     array("q", q)
     if not np.isfinite(J).all():

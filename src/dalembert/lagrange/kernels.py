@@ -18,7 +18,7 @@ from dalembert.algorithms import linear
 from dalembert.algorithms.linear import apply, product, solve_ldl, transposed
 from dalembert.arguments import switch
 from dalembert.compile.interpret import replay
-from dalembert.errors import InputError, SingularityError
+from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.flow import MULTIPLIER, Array, Flow, Scalars
 from dalembert.lagrange.derive import Derived, Energies
 from dalembert.lagrange.symbols import Alphabet, Expression
@@ -28,6 +28,7 @@ from dalembert.system import Arguments, KernelTable, Options, Row, Shape
 if TYPE_CHECKING:
     from dalembert.lagrange.system import LagrangianSystem
 
+STABILIZERS = ("projection", "baumgarte")
 ENERGIES = ("kinetic_energy", "potential_energy")
 TOLERANCE = 1e-6  # how far a state may be off the constraints, as `constrained.system` has it
 # What a kernel may need its system to have, as `TracedTerms` counts it.
@@ -39,9 +40,19 @@ Convert = Callable[[Any], Scalar]
 
 
 def lagrangian_flow(
-    system: LagrangianSystem, friction: bool, energies: bool, books: bool, parameters: Sequence[Any]
+    system: LagrangianSystem,
+    friction: bool,
+    energies: bool,
+    books: bool,
+    parameters: Sequence[Any],
+    stabilize: str | None,
+    alpha: float,
+    beta: float,
 ) -> Flow:
     """See `LagrangianSystem.flow`."""
+    if stabilize is not None and stabilize not in STABILIZERS:
+        raise unknown("stabilize", stabilize, STABILIZERS)
+    stabilize = stabilize if system.multiplier_symbols else None
     n, m, rough = system.n, len(system.inputs), switch("friction", friction)
     constraints = system.multiplier_symbols if books else ()
 
@@ -56,6 +67,7 @@ def lagrangian_flow(
         *stored,
         *(["applied_force", "friction_torque"] if books else []),
         *(["multipliers"] if constraints else []),
+        *(["corrections"] if stabilize else []),
     ]
     programs = {name: program(name) for name in names}
 
@@ -72,7 +84,14 @@ def lagrangian_flow(
         return [linear.inner(flat[i * m : (i + 1) * m], u[:m]) for i in range(n)]
 
     def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
-        return [*x[n:], *value("forward_dynamics", x, u, force(x, u))]
+        qdd = value("forward_dynamics", x, u, force(x, u))
+        if stabilize == "baumgarte":
+            off = value("corrections", x, u)
+            qdd = [a + beta**2 * b + 2.0 * alpha * c for a, b, c in zip(qdd, off[:n], off[n:], strict=True)]
+        return [*x[n:], *qdd]
+
+    def settle(t: Scalar, before: Scalars, x: Scalars, u: Scalars) -> list[Scalar]:
+        return [a + b for a, b in zip(x, value("corrections", x, u), strict=True)]
 
     def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         seen = [value(name, x, u)[0] for name in stored]
@@ -91,6 +110,7 @@ def lagrangian_flow(
         (*system.inputs, *(str(s) for s in parameters)),
         rate,
         positions=n,
+        settle=settle if stabilize == "projection" else None,
         outputs=(*stored, *(added if books else ())),
         observe=observe if stored else None,
         check=(lambda x: _check(system, x)) if system.multiplier_symbols and not parameters else None,
@@ -233,6 +253,16 @@ def _constraint_forces(x: Values, o: Options) -> list[Any]:
     return apply(transposed(x.rows("A")), _multipliers(x, o))
 
 
+def _corrections(x: Values, o: Options) -> list[list[Any]]:
+    """(δq, δq̇) = −M⁻¹AᵀΛ⁻¹ (φ, A q̇), Λ = A M⁻¹ Aᵀ: a Newton step onto the constraints, and the rates that violate
+    them taken out, both the shortest in the metric of M."""
+    M, A = x.rows("M"), x.rows("A")
+    columns = [solve_ldl(M, row) for row in A]
+    S, phi = product(A, transposed(columns)), x.each(x.energies.holonomic)
+    off = [*phi, *([0.0] * (len(A) - len(phi)))], apply(A, x.a["qd"])
+    return [_minus(apply(transposed(columns), solve_ldl(S, wrong))) for wrong in off]
+
+
 def _forward_dynamics(x: Values, o: Options) -> list[Any]:
     """q̈ = M⁻¹ (τ − h − Aᵀλ)."""
     forces = _sum(x.a["tau"], _minus(_bias(x, o)))
@@ -280,6 +310,7 @@ ROWS: dict[str, Row[TracedTerms]] = dict(
         _row("constraint_forces", _STATE, _constraint_forces, lambda s: (s.n,), friction=True, needs="k"),
         _row("constraint_matrix", ("q",), lambda x, o: x.rows("A"), lambda s: (s.k, s.n), needs="k"),
         _row("constraint_matrix_dot", ("q", "qd"), lambda x, o: x.rows("A_dot"), lambda s: (s.k, s.n), needs="k"),
+        _row("corrections", ("q", "qd"), _corrections, lambda s: (2, s.n), needs="k"),
         _row("constraint_error", ("q",), lambda x, o: x.each(x.energies.holonomic), lambda s: (s.h,), needs="h"),
     )
 )

@@ -524,17 +524,27 @@ class LagrangianSystem:
         return self._run("forward_dynamics_derivatives", None, q, qd, tau, friction=friction)
 
     def flow(
-        self, friction: bool = True, *, energies: bool = False, books: bool = False, parameters: Sequence[Any] = ()
+        self,
+        friction: bool = True,
+        *,
+        energies: bool = False,
+        books: bool = False,
+        parameters: Sequence[Any] = (),
+        stabilize: str | None = "projection",
+        alpha: float = 10.0,
+        beta: float = 10.0,
     ) -> Flow:
         """How it moves under its inputs u (generalized forces τ if it names none), x = (q, q̇), as `simulate` takes it.
 
         `parameters` named here, symbols or their names, are inputs of the flow after u: one compiled loop for many
         designs. `energies`: kinetic and potential energy are observed [J]; `books`: the multipliers too, and what is
-        supplied and lost [W]. Constraints enter by their multipliers, so that A q̈ + Ȧ q̇ = 0; what drifts off them is
-        not put back."""
+        supplied and lost [W]. Constraints enter by their multipliers, so that A q̈ + Ȧ q̇ = 0. `stabilize`: "projection"
+        brings each step back onto the constraints, "baumgarte" lets errors decay with `alpha` and `beta` [1/s], None
+        lets them drift."""
         from dalembert.lagrange.kernels import lagrangian_flow
 
-        return lagrangian_flow(self, friction, energies, books, parameters)
+        decay = number("alpha", alpha, "1/s", least=0.0), number("beta", beta, "1/s", least=0.0)
+        return lagrangian_flow(self, friction, energies, books, parameters, stabilize, *decay)
 
     def linearize(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = True) -> tuple[Array, Array]:
         """(A, B) of ẋ ≈ f + A δx + B δτ about a state, x = (q, q̇).  (..., 2n, 2n) and (..., 2n, n)."""

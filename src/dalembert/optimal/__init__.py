@@ -3,6 +3,7 @@
 terms    costs as functions over scalars, and ready-made ones
 problem  `OptimalControl`: a system, a horizon, costs and limits, with its compiled parts
 solver   iLQR with multiple shooting
+barrier  an interior point method for limits of states and inequalities
 result   `Optimum`: the motion with its certificate
 memory   the plans of some runs, moved on from sample to sample
 predictive  `PredictiveControl`: a step of it at each sample; `track`: the problem of following a motion

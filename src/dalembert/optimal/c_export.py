@@ -379,7 +379,7 @@ static double forward(NAME_state *s, double length)
     return value + X[NX];
 }
 
-/* Inputs that hold the system at x, where there are as many as rates and they can; else zero; within the limits. */
+/* Inputs within the limits that hold the system at x if there are as many inputs as rates, else zero. */
 static void hold(NAME_state *s, const double *x, double *u)
 {
     int i, j, k;

@@ -17,7 +17,7 @@ from dalembert.errors import InputError
 from dalembert.flow import Array
 from dalembert.optimal.barrier import Barrier
 from dalembert.optimal.problem import OptimalControl
-from dalembert.optimal.result import balance, solve
+from dalembert.optimal.result import begin_plan, hold, solve
 from dalembert.optimal.solver import ALPHA, STOPPED, Engine, Progress, run
 
 if TYPE_CHECKING:
@@ -133,10 +133,10 @@ class Memory:
         return rows[..., : core[1]].reshape(self.size, *core)
 
     def _fresh(self, engine: Engine, t: float, x: Array) -> None:
-        """The first plan, from what holds the system, iterated until it is as good as a plan gets."""
-        p = self.problem
+        """Make the first plan, from the owner's guess or else from inputs that hold the system."""
+        p, (guess, inputs) = self.problem, self.owner.first_plan
         if p.multipliers:
-            found = solve(p, x, t0=t, iterations=FRESH, parameters=self._given(t))
+            found = solve(p, x, x=guess, u=inputs, t0=t, iterations=FRESH, parameters=self._given(t))
             if self.barrier is None:
                 more = np.full((*found.multipliers.shape[:2], 1), 1e3)
                 self.multipliers = np.concatenate((found.multipliers, more), -1)
@@ -144,9 +144,9 @@ class Memory:
             engine.us[:], engine.ps[:] = found.u, self._parameters(t)
             engine.xs[:] = p.begin(found.x, engine.ps)
         else:
-            engine.us[:], engine.ps[:] = balance(p, x)[:, None], self._parameters(t)
-            X = np.repeat(x[:, None], p.N + 1, 1)
-            self._continue(engine, X, 0)
+            engine.us[:] = hold(p, x)[:, None] if inputs is None else np.clip(inputs, *p.bounds)
+            engine.ps[:] = self._parameters(t)
+            begin_plan(p, engine, np.repeat(x[:, None], p.N + 1, 1), None if guess is None else guess[1:])
             run(engine, [Progress() for _ in range(self.size)], FRESH, 1e-4)
         engine.settings[:, 0], engine.held[:] = 0.0, 0.0
         if self.owner.budget is not None:
@@ -237,7 +237,7 @@ class Memory:
         """The plan of a run is what holds the system at x."""
         p, X = self.problem, np.repeat(x[None], self.problem.N + 1, 0)
         self.lost += 1
-        engine.us[k] = balance(p, x)
+        engine.us[k] = hold(p, x)
         if p.lean:
             X[1:, p.flow.nq :] = 0.0
         engine.xs[k] = p.begin(X, engine.ps[k])

@@ -26,6 +26,7 @@ from dalembert.flow import Array, Scalar, Scalars
 from dalembert.law import Law, Tell
 from dalembert.optimal.memory import Memory
 from dalembert.optimal.problem import OptimalControl, count_steps
+from dalembert.optimal.result import Optimum
 from dalembert.optimal.solver import chunk
 from dalembert.robot import Robot
 from dalembert.scalar import absolute, sqrt, where
@@ -53,6 +54,9 @@ class PredictiveControl(Controller):
     parameters of the problem over its nodes at times t (N + 1,): those that are `moving` with N + 1 rows. follows: the
     moving parameter, (N + 1, nq), (N + 1, 2 nq) or (N + 1, 3 nq), that is what the reference of a run wants at the
     nodes, (x, ẋ, ẍ) as far as it goes, from that of the sample with ẍ held.
+    guess: motion that the first plan starts from, an `Optimum` of the problem or states and inputs (x, u), (N + 1, n)
+    and (N, m), either of which may be None. By default the plan starts from inputs that hold the start state: the
+    torques against gravity, or of a robot on contacts those of `Constrained.balance`.
     budget [s]: no further iteration is begun after so much time; `late` counts the samples that it cut short, and
     without any iteration the plan's feedback acts, u_0 + K_0 (x − x_0). Limits of states and inequalities are held by
     the barrier, one run after the other, within `iterations` of it (20 if not given; of the plain step 1). soft: as
@@ -67,6 +71,7 @@ class PredictiveControl(Controller):
     budget: float | None = None
     follows: str | None = None
     soft: bool = False
+    guess: Optimum | tuple[ArrayLike | None, ArrayLike | None] | None = None
 
     equation: ClassVar[str] = "u = argmin Σ ℓ(x_k, u_k) dt + ℓ_N(x_N) at k = 0, from x_0 = x"
     source: ClassVar[str] = "Diehl, Bock & Schlöder 2005; Mayne, Rawlings, Rao & Scokaert 2000 for stability"
@@ -82,6 +87,7 @@ class PredictiveControl(Controller):
                 number(name, getattr(self, name), above=0.0)
         if self.targets is not None and not callable(self.targets):
             raise InputError("targets is a function of the times of the nodes that gives parameters by name")
+        self.first_plan  # noqa: B018 - a guess that does not fit is refused here
         if self.follows is not None:
             p, nq = self.problem, self.problem.flow.nq
             if p.curved:
@@ -109,6 +115,22 @@ class PredictiveControl(Controller):
     @property
     def robot(self) -> Robot:  # type: ignore[override]
         return self.problem.system  # type: ignore[return-value]
+
+    @cached_property
+    def first_plan(self) -> tuple[Array | None, Array | None]:
+        """The states (N + 1, n) and inputs (N, m) of `guess`, None where it has none."""
+        p, guess = self.problem, self.guess
+        if guess is None:
+            return None, None
+        if isinstance(guess, Optimum):
+            guess = guess.x, guess.u
+        if not isinstance(guess, tuple) or len(guess) != 2:
+            raise InputError(f"guess must be an Optimum, or states and inputs (x, u); got {type(guess).__name__}")
+        x, u = guess
+        return (
+            None if x is None else array("x of guess", x, (p.N + 1, len(p.flow.states))),
+            None if u is None else array("u of guess", u, (p.N, p.m)),
+        )
 
     @property
     def sample_time(self) -> float:
@@ -240,7 +262,8 @@ class PredictiveControl(Controller):
         """The controller as C99, NAME.c and NAME.h: its memory is a struct, its solver a loop of fixed length; no
         allocation, nothing but math.h. It begins with the plan that is best from x0 at t0 [s], found here; after that
         NAME_step(state, t, x, …, u) gives the same bits as this controller. Where it follows a motion, the plan is that
-        of the `reference`, or of rest at x0, and NAME_step is given what is wanted at the nodes."""
+        of the `reference`, or of rest at x0, and NAME_step is given what is wanted at the nodes. After a sample in
+        which no step has a finite cost, C holds a system with fewer inputs than rates with zero inputs."""
         from dalembert.optimal.c_export import c_files
 
         if self.problem.counts[0] and not self.soft:

@@ -3,9 +3,13 @@
     least  Σ ℓ(x_k, u_k) dt + ℓ_N(x_N),   x_{k+1} = f(x_k, u_k),   x_0 given,   u_low ≤ u ≤ u_high,
            x_low ≤ x ≤ x_high,   g(x_k, u_k) ≤ 0,   e(x_N) = 0
 
-f is one step of the system's flow. Limits of inputs are held exactly, by the step of the solver; all others enter the
-cost by an augmented Lagrangian, ½ (max(0, λ + μ g)² − λ²) / μ, with a multiplier λ for each at each node (Nocedal &
-Wright 2006, ch. 17).
+f is one step of the system's flow. The method depends on the limits:
+
+- Limits of inputs alone are met exactly by the step of the solver.
+- Limits of states and inequalities, and limits of inputs beside them, are met by an interior point method (`barrier`).
+- The final condition e = 0 alone enters the cost by an augmented Lagrangian, ((λ + μ e)² − λ²) / (2 μ), with a
+  multiplier λ for each row (Nocedal & Wright 2006, ch. 17).
+- Predictive control with `soft=True` replaces limits by penalties, (max(0, λ + μ g)² − λ²) / (2 μ).
 """
 
 from __future__ import annotations
@@ -61,8 +65,8 @@ class OptimalControl:
     (those of u not at the last), end: e = 0 at the last node, functions like costs. parameters: {name: value}, numbers
     or arrays of any shape, the same at all nodes, or with N + 1 rows where `moving` names them. method: one of METHODS.
     exact: residuals and dynamics with their second derivatives too (DDP): fewer, longer iterations.
-    inputs: those that are chosen, by name, if not all that can be driven; others are parameters of that name, or 0 if
-    they are driven."""
+    inputs: names of the inputs that are chosen (default: all that can be driven, of a robot those of `robot.driven`,
+    which leaves a floating base out). Other inputs are parameters of that name, or 0 if they are driven."""
 
     system: object
     horizon: float
@@ -203,7 +207,8 @@ class OptimalControl:
         check_distinct("inputs that are chosen", tuple(self.inputs or ()))
         if self.inputs is not None:
             return tuple(self.inputs)
-        drives, names = getattr(self.system, "driven", None), self.flow.driven
+        names, joints = self.flow.driven, self.flow.joints
+        drives = joints.driven if joints else None
         if drives is None or len(drives) != len(names) or not any(drives):
             return names
         return tuple(name for name, drive in zip(names, drives, strict=True) if drive)  # none moves a free base
@@ -512,7 +517,8 @@ class OptimalControl:
     ) -> Optimum:
         """The best motion from x0, near a guess.  x0 (..., n): a batch is solved in lanes, each as if alone.
 
-        u: guess of the inputs, (..., N, m), or one row for all steps; without it what holds the system at x0, or zero.
+        u: guess of the inputs, (..., N, m), or one row for all steps (default: inputs that hold the system at x0, or
+        zero where none do).
         x: guess of the states (..., N + 1, n), which need not fit the inputs; of a system of second order its positions
         count, the rates follow from them. Without it the states that u leads to. tolerance: relative; it ends where a
         step promises no more than tolerance^1.5 of the cost, and states fit inputs to tolerance / 100. accuracy: of
@@ -622,6 +628,18 @@ class OptimalControl:
             return self.stepper
         k, m, p = len(self.flow.states), self.m, self.layout.p
         return compile_function(self.advance, [(k,), (m,), (p,)], [(k,)], "step", arguments=("x", "u", "p"))
+
+    @cached_property
+    def observed(self) -> Kernel:
+        """(whole state, u, p) → the outputs of the flow."""
+        flow, observe = self.flow, self.flow.observe
+        assert observe is not None
+
+        def seen(x: Scalars, u: Scalars, p: Scalars) -> list[Scalar]:
+            return observe(p[0], x, self.whole(u, p))
+
+        shapes = [(len(flow.states),), (self.m,), (self.layout.p,)]
+        return compile_function(seen, shapes, [(len(flow.outputs),)], "outputs", arguments=("x", "u", "p"))
 
     @cached_property
     def half(self) -> Kernel:

@@ -1,5 +1,4 @@
-"""What solves a problem: a guess made whole, limits of states by an augmented Lagrangian around the solver, and the
-result with its certificate."""
+"""Solve a problem: complete the guess, choose the method for its limits, and return the result with its certificate."""
 
 from __future__ import annotations
 
@@ -11,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, count, number
-from dalembert.errors import InputError
+from dalembert.constrained import Constrained
+from dalembert.errors import DalembertError, InputError
 from dalembert.flow import Array, Scalar, Scalars
 from dalembert.law import Law
 from dalembert.optimal.barrier import Barrier
@@ -22,6 +22,7 @@ from dalembert.optimal.solver import (
     STALLED,
     STOPPED,
     TOO_LONG,
+    UNSUSTAINED,
     VIOLATED,
     Engine,
     Progress,
@@ -35,6 +36,7 @@ BETTER = 0.25  # of the violation of the round before: less, and μ stays as it 
 FREE, COARSE = 200, 1e-3  # iterations and tolerance of the motion without limits of states, and those spent from there
 EVEN = 1e-4  # √w of a limit that is no more than linear
 APART = 3.0  # times the way of a step: how far two half steps may lead from it
+HELD = 1e-6  # of the change of velocity without inputs: inputs that leave less hold the system
 OUTSIDE = 1e-9  # relative, by which a start may lie outside its limits
 
 
@@ -47,7 +49,8 @@ class Optimum:
     cost: without penalties. gradient: the largest |∂J/∂u| of inputs that are not at a limit, all later inputs being
     chosen well. defect: the largest |f(x_k, u_k) − x_{k+1}|. violation: of limits of states, inequalities and the end.
     converged, reason, iterations; history of a lone problem: rows (cost, gradient, Σ|gap|, α). multipliers (..., N + 1,
-    ·) of the limits. All but t have the leading dimensions of the batch."""
+    ·) of the limits. contact_losses: contacts with the ground that cannot be sustained at the nodes, a tuple for each
+    problem; a motion with any has not converged. All but t have the leading dimensions of the batch."""
 
     problem: OptimalControl
     t: Array
@@ -63,6 +66,7 @@ class Optimum:
     iterations: NDArray[np.int64]
     multipliers: Array
     history: Array = field(default_factory=lambda: np.zeros((0, 4)))
+    contact_losses: Any = ()
 
     @property
     def q(self) -> Array:
@@ -105,10 +109,11 @@ class Optimum:
         if self.u.ndim > 2:
             n = self.converged.size
             return f"<Optimum of {n} problems of {self.problem.flow.name!r}: {int(self.converged.sum())} converged>"
+        lost = "".join(f"; {loss}" for loss in self.contact_losses)
         return (
             f"<Optimum of {self.problem.flow.name!r}: {self.reason} after {int(self.iterations)} iterations, cost "
             f"{float(self.cost):.6g}, gradient {float(self.gradient):.1e}, defect {float(self.defect):.1e}, violation "
-            f"{float(self.violation):.1e}>"
+            f"{float(self.violation):.1e}{lost}>"
         )
 
 
@@ -157,12 +162,40 @@ def solve(
     far = _too_long(problem, xs.reshape(total, N + 1, n), us.reshape(total, N, m), P).reshape(lead)
     far &= np.isin(why.astype(str), (CONVERGED, STALLED))
     good, why = good & ~far, np.where(far, TOO_LONG, why)
+    lost = _find_losses(problem, xs.reshape(total, N + 1, n), us.reshape(total, N, m), P)
+    unsustained = np.array([bool(row) for row in lost], bool).reshape(lead)
+    why = np.where(unsustained & np.isin(why.astype(str), (CONVERGED, STALLED)), UNSUSTAINED, why)
+    good, losses = good & ~unsustained, np.empty(total, object)
+    losses[:] = lost
     reason = why if lead else str(why)
     history = np.array(job.states[0].history) if not lead and job.states[0].history else np.zeros((0, 4))
     t = np.asarray(t0 + problem.dt * np.arange(N + 1), float)
     return Optimum(
-        problem, t, xs, us, cost, gains, gradient, defect, violation, good, reason, steps, multipliers, history
+        problem,
+        t,
+        xs,
+        us,
+        cost,
+        gains,
+        gradient,
+        defect,
+        violation,
+        good,
+        reason,
+        steps,
+        multipliers,
+        history,
+        losses.reshape(lead) if lead else lost[0],
     )
+
+
+def _find_losses(problem: OptimalControl, x: Array, u: Array, P: Array) -> list[tuple[Any, ...]]:
+    """Of each motion, x (B, N + 1, ·), the contacts with the ground that cannot be sustained at its nodes."""
+    contacts = problem.flow.contacts
+    if contacts is None:
+        return [()] * len(x)
+    y = problem.observed(x[:, :-1], u, P[:, :-1])
+    return [contacts.find_losses(P[k, :-1, 0], x[k, :-1], y[k]) for k in range(len(x))]
 
 
 def _too_long(problem: OptimalControl, x: Array, u: Array, P: Array) -> NDArray[np.bool_]:
@@ -210,26 +243,61 @@ def _check_start(problem: OptimalControl, x0: Array, P: Array) -> None:
         flow.check(x0)
 
 
-def balance(problem: OptimalControl, x0: Array) -> Array:
-    """(..., m): inputs that hold the system at x0, where there are as many as rates and they can; else zero; within the
-    limits."""
+def hold(problem: OptimalControl, x0: Array) -> Array:
+    """Return inputs (..., m) within their limits that keep the system at rest in the states x0 (..., n).
+
+    A robot on contacts gets the torques of `Constrained.balance`, any other system the smallest inputs that leave its
+    velocities at zero after a step. States that no inputs hold get zeros."""
     flow, m = problem.flow, problem.m
-    u = np.zeros((*x0.shape[:-1], m))
-    if m == flow.nv and flow.nq:
-        p = np.zeros(problem.layout.p)
-        p[:] = problem.parameters_at()[0]
-        rest = np.array(x0)
-        rest[..., flow.nq : flow.nq + flow.nv] = 0.0
+    if not flow.nv:
+        return np.asarray(np.clip(np.zeros((*x0.shape[:-1], m)), *problem.bounds))
+    v, rest = slice(flow.nq, flow.nq + flow.nv), np.array(x0)
+    rest[..., v] = 0.0
+    p, zero = problem.parameters_at()[0], np.zeros((*x0.shape[:-1], m))
+    with np.errstate(all="ignore"):
+        free = problem.mover(rest, zero, p)[..., v]
+        columns = np.stack([problem.mover(rest, e, p)[..., v] - free for e in np.eye(m)], -1)
+        sane = np.isfinite(columns).all((-2, -1)) & np.isfinite(free).all(-1)
+        inverse = np.linalg.pinv(np.where(sane[..., None, None], columns, 0.0), rcond=1e-9)
+        u = -(inverse @ np.where(sane[..., None], free, 0.0)[..., None])[..., 0]
+        left = np.abs(free + (columns @ u[..., None])[..., 0]).max(-1)
+        u[~(left <= HELD * np.abs(free).max(-1))] = 0.0
+    return np.asarray(np.clip(_on_contacts(problem, rest, u), *problem.bounds))
+
+
+def _on_contacts(problem: OptimalControl, rest: Array, u: Array) -> Array:
+    """Inputs u, replaced by those of `Constrained.balance` where the system stands on contacts that can hold it."""
+    system, inputs = problem.system, problem.flow.inputs
+    if not (isinstance(system, Constrained) and system.contacts):
+        return u
+    try:
+        found = system.balance(rest[..., : problem.flow.nq])
+    except DalembertError:  # off the contacts, or without the solver of quadratic programs
+        return u
+    chosen = [inputs.index(name) for name in problem.chosen if name in system.inputs]
+    others = np.delete(found.tau, chosen, -1)
+    if len(chosen) < problem.m or others.any():
+        return u
+    return np.where(found.feasible[..., None], found.tau[..., chosen], u)
+
+
+def begin_plan(problem: OptimalControl, engine: Engine, X: Array, guess: Array | None) -> None:
+    """Set the states of the engine, (B, N + 1, ·), that begin with X[:, 0]: to a `guess` (B, N, ·) or (N, ·) of the
+    nodes after the first, or to those that the engine's inputs lead to. Where these diverge, the start is repeated."""
+    nq = problem.flow.nq
+    if guess is None:
         with np.errstate(all="ignore"):
-            v = slice(flow.nq, flow.nq + flow.nv)
-            none = problem.mover(rest, u, p)[..., v]
-            columns = np.stack([problem.mover(rest, u + e, p)[..., v] - none for e in np.eye(m)], -1)
-            try:
-                held = np.linalg.solve(columns, -none[..., None])[..., 0]
-            except np.linalg.LinAlgError:
-                held = u
-        u = np.where(np.isfinite(held).all(-1, keepdims=True), held, u)
-    return np.asarray(np.clip(u, *problem.bounds))
+            for k in range(problem.N):
+                X[:, k + 1] = problem.mover(X[:, k], engine.us[:, k], engine.ps[:, k])
+        far = ~np.isfinite(X).all((1, 2)) | (np.abs(X).max((1, 2)) > 1e8)
+        X[far, 1:] = X[far, :1]
+        if problem.lean:
+            X[far, 1:, nq:] = 0.0
+    else:
+        X[:, 1:] = guess
+    engine.xs[:] = problem.begin(X, engine.ps)
+    if guess is not None and problem.lean:  # q⁺ = q + h v⁺ holds at every guess
+        engine.xs[:, 1:, nq:] = np.diff(engine.xs[..., :nq], axis=1) / problem.dt
 
 
 class _Chunk:
@@ -242,28 +310,10 @@ class _Chunk:
         engine.ps[:] = P
         if problem.multipliers:
             engine.ps[..., -1] = 0.0 if problem.counts[0] else PENALTY
-        engine.us[:] = np.clip(balance(problem, x0)[:, None] if u is None else u, *problem.bounds)
+        engine.us[:] = np.clip(hold(problem, x0)[:, None] if u is None else u, *problem.bounds)
         X = np.empty((self.count, problem.N + 1, x0.shape[1]))
         X[:, 0] = x0
-        if x is None:
-            self._roll(X)
-        else:
-            X[:, 1:] = x[:, 1:]
-        engine.xs[:] = problem.begin(X, engine.ps)
-        if x is not None and problem.lean:  # q⁺ = q + h v⁺ holds at every guess
-            r = problem.flow.nq
-            engine.xs[:, 1:, r:] = np.diff(engine.xs[..., :r], axis=1) / problem.dt
-
-    def _roll(self, X: Array) -> None:
-        """The states that the inputs lead to; where they diverge, the start is held, and gaps are left to be closed."""
-        e, flow = self.engine, self.problem.flow
-        with np.errstate(all="ignore"):
-            for k in range(self.problem.N):
-                X[:, k + 1] = self.problem.mover(X[:, k], e.us[:, k], e.ps[:, k])
-        far = ~np.isfinite(X).all((1, 2)) | (np.abs(X).max((1, 2)) > 1e8)
-        X[far, 1:] = X[far, :1]
-        if self.problem.lean:
-            X[far, 1:, flow.nq :] = 0.0
+        begin_plan(problem, engine, X, None if x is None else x[:, 1:])
 
     def solve(
         self, iterations: int, tolerance: float, accuracy: float, tell: Callable[[], None] | None

@@ -28,7 +28,7 @@ EASY, HARD = 1, 4  # up to which length, counted from the longest, it is relaxed
 ROUNDING = 1e-13  # of the cost, below which a promised decrease cannot be seen
 NOTHING = 1e-9  # of the cost of the guess, and of 1: what is a cost of zero
 CACHE = 1 << 20  # bytes of the plans of problems that are solved together
-CONVERGED, STALLED, LIMIT, STOPPED, DIVERGED, VIOLATED, UNKEPT, TOO_LONG = (
+CONVERGED, STALLED, LIMIT, STOPPED, DIVERGED, VIOLATED, UNKEPT, TOO_LONG, UNSUSTAINED = (
     "converged",
     "no step makes it better",
     "the iterations are used up",
@@ -37,6 +37,7 @@ CONVERGED, STALLED, LIMIT, STOPPED, DIVERGED, VIOLATED, UNKEPT, TOO_LONG = (
     "limits are not kept",
     "no step brings it nearer to its limits",
     "dt is too long: a step and two of half its length lead far apart",
+    "contacts cannot be sustained",
 )
 
 

@@ -1,8 +1,8 @@
-"""Paths between joint positions that touch nothing, found in microseconds, and the fastest motions along them.
+"""Plan collision-free paths between joint positions, and the fastest motions along them.
 
-loops      collision checks, trees, shortcuts: plain functions that `compile.native` makes machine code of
-planner    a robot's machine code; its spheres and a world as data
-plan       what `Robot.plan` asks for: goals, the search, its proof, the motion
+loops    collision checks, search trees and shortcuts: plain functions that `compile.native` compiles to machine code
+planner  a robot's compiled planner, with the spheres of the robot and the world as data
+motion   `plan`, which `Robot.plan` calls: goals, the search, its proof and the motion
 """
 
 from dalembert.planning.motion import Plan, plan

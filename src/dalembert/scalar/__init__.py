@@ -37,11 +37,13 @@ __all__ = [
 
 @singledispatch
 def sin(x: Scalar) -> Scalar:
+    """Return the sine of x [rad], NaN for an infinite x."""
     return math.sin(x) if math.isfinite(x) else math.nan
 
 
 @singledispatch
 def cos(x: Scalar) -> Scalar:
+    """Return the cosine of x [rad], NaN for an infinite x."""
     return math.cos(x) if math.isfinite(x) else math.nan
 
 
@@ -59,6 +61,7 @@ def sqrt(x: Scalar) -> Scalar:
 
 @singledispatch
 def absolute(x: Scalar) -> Scalar:
+    """Return |x|."""
     return abs(x)
 
 
@@ -79,6 +82,7 @@ def log(x: Scalar) -> Scalar:
 
 @singledispatch
 def tanh(x: Scalar) -> Scalar:
+    """Return the hyperbolic tangent of x."""
     return math.tanh(x)
 
 
@@ -96,10 +100,12 @@ def where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
 
 
 def minimum(a: Scalar, b: Scalar) -> Scalar:
+    """Return the smaller of a and b, or b if one of them is NaN."""
     return where(a < b, a, b)
 
 
 def maximum(a: Scalar, b: Scalar) -> Scalar:
+    """Return the larger of a and b, or b if one of them is NaN."""
     return where(a > b, a, b)
 
 

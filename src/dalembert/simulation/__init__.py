@@ -1,17 +1,25 @@
-"""From a `Flow` and a state to what happens next.
+"""Simulate systems: one run, thousands of runs, and their derivatives.
 
-plant       what is simulated: a system's flow, a controller's law, how they begin
-loop        `ClosedLoop`: a flow under a law, its sensors, samples, limits and measures, as one flow
-tableaux    Runge–Kutta methods as data
-steps       one step of any fixed-step method, over any scalar
-feed        what a loop is fed, and how it lies in blocks
-fixed_step  `integrate`: a batch of runs in one compiled loop
-simulate    `simulate`: one run with conveniences, fixed-step or adaptive; `Run`, what it gives
-options     `Sensors`, `Solver`, `Inputs`, `JointLimits`: how a simulation is asked for
-batch       `rollouts`: thousands of runs at once; `monte_carlo`, `sweep`
-gradient    `rollout_gradient`, `rollout_function`: derivatives of rollouts in all they are given
+simulate    `simulate`: one run of one system, with given inputs or a controller
+run         `Run`: the result of a simulation, as columns over time, pictures and files; `Audit`: its energy balance
+options     `Inputs`, `Sensors`, `Solver`, `JointLimits`: the options of a simulation
+limits      actuator limits
+measures    performance measures, one number per run
+batch       `rollouts`: thousands of runs at once
+studies     `monte_carlo` and `sweep`: statistics of many runs
+gradient    `rollout_gradient`, `rollout_function`: derivatives of a loss over rollouts
 draws       random numbers that belong to a rollout
-measures    how well a controller did, as one number a run
+plant       a system's flow and a controller's law, with their initial states
+loop        `close_loop`: a flow with its controller, sensors, sampling, limits and measures as one flow
+steps       one step of each fixed-step method, for any scalar type
+feed        inputs by name, and their layout in memory
+fixed_step  `integrate`: a batch of runs in one compiled loop
+stepping    one run in compiled pieces of equal step length
+adaptive    one run by SciPy's adaptive methods
+record      samples of a run while it runs, events that end it, and its progress bar
+plan        the part of a batch that all of its chunks share
+workers     threads and Dask processes that compute the chunks of a batch
+results     memory and files for the results of many runs
 """
 
 from dalembert.simulation.batch import Batch, rollouts

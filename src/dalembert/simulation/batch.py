@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, count
+from dalembert.arguments import array, count, in_joint_order
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
-from dalembert.errors import InputError, unknown
-from dalembert.flow import Array, Flow, Scalar, Scalars
+from dalembert.errors import DivergenceWarning, InputError, unknown
+from dalembert.flow import Array, Contacts, Flow, Scalar, Scalars
 from dalembert.law import Law, read_law
 from dalembert.reference import Reference, SetPoint, read_reference
 from dalembert.simulation.draws import Distribution, Noise, read_seed
@@ -25,21 +26,26 @@ from dalembert.simulation.feed import Wiring, wire
 from dalembert.simulation.fixed_step import LOOPS, check_flow, check_method, compile_loop, read_seconds, whole_steps
 from dalembert.simulation.limits import read_torque_limits
 from dalembert.simulation.loop import DISTURBANCE, START, ClosedLoop, follow_reference
-from dalembert.simulation.measures import Measure, Measures, finish_measures, read_errors, read_measures
+from dalembert.simulation.measures import CONTACT_EXCESS, Measure, Measures, finish_measures, read_errors, read_measures
 from dalembert.simulation.options import Sampling, Sensors, read_noun
 from dalembert.simulation.plan import Column, Plan, Same
 from dalembert.simulation.plant import read_system, start_state, warn_of_reference, words_for_names
+from dalembert.simulation.record import tell_remedy
 from dalembert.simulation.results import SHARE, Moments, Tree, free_memory, new_file, size_in_words
 from dalembert.simulation.steps import METHODS
 from dalembert.simulation.workers import Scheduler, Threads, compute_pieces, count_workers
 
+if TYPE_CHECKING:
+    from dalembert.constrained.contacts import ContactLoss
+
 Value: TypeAlias = ArrayLike | Distribution | Noise  # what a quantity of all rollouts may be given as
 WORKING = 64 * 2**20  # bytes that one chunk may take while it is computed
 WORK = 2_000_000_000  # operations of a chunk: a second or so, the time that is lost with a worker
+NONE = "none diverged"
 KEEP = ("final", "all", "statistics")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BatchRequest:
     """A plan, the arrays it is cut from, and the names of what it is about."""
 
@@ -51,6 +57,8 @@ class BatchRequest:
     positions: int
     velocities: int
     measures: dict[str, Measure]
+    check: Callable[[Array], None] | None = None  # of initial states, as `Flow.check`
+    contacts: Contacts | None = None
 
     @property
     def dt(self) -> float:
@@ -69,6 +77,36 @@ class BatchRequest:
                 found[column.name] = value[:, 0] if column.size == 1 and column in self.plan.held else value
         return found
 
+    def find_losses(self, index: int) -> tuple[Any, ...]:
+        """The contacts that rollout `index` loses, found by running it once more with all its rows kept."""
+        assert self.contacts is not None
+        every_row = replace(self.plan, every=1, rows="all", columns=tuple(range(len(self.states) + len(self.outputs))))
+        rows = every_row.run(index, 1, self.cut(index, 1)).rows
+        assert rows is not None
+        x, y = np.split(rows[0], [len(self.states)], -1)
+        return self.contacts.find_losses(np.asarray(self.dt * np.arange(len(x)), float), x, y)
+
+    def remedy(self, index: int) -> str:
+        """Why rollout `index` diverged: a pole that its steps are too long for, if there is one."""
+        states = len(self.states) - len(self.measures)
+        vector = self.positions == self.velocities or not self.positions  # positions are no rotations
+        fastest = self.plan.fastest_pole(index, self.cut(index, 1), states) if vector else 0.0
+        return tell_remedy(self.dt, fastest) or f"it is unstable, or the step of {self.dt:g} s is too long"
+
+    def divergence(self, diverged_at: NDArray[np.int64]) -> str:
+        """How many rollouts diverged, when the first did, and why; empty if none did."""
+        found = np.flatnonzero(diverged_at >= 0)
+        if not len(found):
+            return ""
+        first = int(found[np.argmin(diverged_at[found])])
+        when = f"rollout {first} first at t = {float(diverged_at[first]) * self.dt:.6g} s"
+        return f"{len(found)} of {self.number} rollouts diverged, {when}; {self.remedy(first)}"
+
+    def warn_of_divergence(self, diverged_at: NDArray[np.int64], stacklevel: int = 3) -> None:
+        """A DivergenceWarning, if rollouts diverged."""
+        if text := self.divergence(diverged_at):
+            warnings.warn(f"{text}. Their results are NaN.", DivergenceWarning, stacklevel=stacklevel)
+
     def largest_state(self, index: int, steps: int) -> str:
         """The state of rollout `index` that is largest after so many steps."""
         cut = self.cut(index, 1)
@@ -81,7 +119,7 @@ class BatchRequest:
         return self.states[int(np.argmax(np.where(np.isfinite(last), last, -1.0)))]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Batch:
     """What was kept of B rollouts.
 
@@ -104,6 +142,16 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.last)
+
+    def __repr__(self) -> str:
+        kept = f"{len(self.t)} rows of {len(self.names)} names" if self.names else "their ends"
+        measures = f", measures {', '.join(self.measures)}" if self.measures else ""
+        return f"<Batch of {len(self)} rollouts, {kept}{measures}; {self.divergence or NONE}>"
+
+    @cached_property
+    def divergence(self) -> str:
+        """How many rollouts diverged, when the first did, and why; empty if none did."""
+        return self.request.divergence(self.diverged_at)
 
     def __getitem__(self, name: str) -> Array:
         if name in self.measures:
@@ -140,6 +188,19 @@ class Batch:
         found = np.flatnonzero(self.diverged_at >= 0).tolist()
         return [Failure(index, float(self.diverged_at[index]) * self.request.dt, self.request) for index in found]
 
+    @cached_property
+    def contacts_lost(self) -> NDArray[np.bool_]:
+        """(B,): the rollouts in which a contact with the ground could not be sustained, so that what follows is not
+        what the robot would do; `find_contact_losses` says which. Where contacts depend on one another, every rollout
+        is computed once more to find out."""
+        if CONTACT_EXCESS in self.measures:
+            return np.asarray(self.measures[CONTACT_EXCESS] > 0)
+        return np.array([bool(self.find_contact_losses(k)) for k in range(len(self))], bool)
+
+    def find_contact_losses(self, index: int) -> tuple[ContactLoss, ...]:
+        """Return the contacts that cannot be sustained in rollout `index`, which is computed once more for it."""
+        return () if self.request.contacts is None else self.request.find_losses(index)
+
 
 @dataclass(frozen=True, eq=False)
 class Failure:
@@ -159,8 +220,8 @@ class Failure:
         return self.request.largest_state(self.index, round(self.time / self.request.dt))
 
     def __str__(self) -> str:
-        step = f"it is unstable, or the step of {self.request.dt:g} s is too long"
-        return f"rollout {self.index} diverged at t = {self.time:.6g} s; {self.state} was largest by then; {step}"
+        when = f"rollout {self.index} diverged at t = {self.time:.6g} s; {self.state} was largest by then"
+        return f"{when}; {self.request.remedy(self.index)}"
 
 
 def rollouts(
@@ -206,23 +267,25 @@ def rollouts(
     keep: "final"; "all" states and outputs before steps 0, every, 2 every, … and the last; names of them; or
     "statistics", of all of them over the rollouts. measures: rows of `measures.MEASURES`, computed in the loop.
     number: how many rollouts, where no array says it. The numbers of a rollout depend on seed, name and index alone:
-    neither `chunk` nor `threads` nor the cluster changes a bit.
+    neither `chunk` nor `threads` nor the cluster changes a bit. Results of rollouts that diverge are NaN, which a
+    `DivergenceWarning` says.
     threads: of this process (one); scheduler: "local" (processes, all), a Dask address or client. file: the kept rows
     go to this .npy, in which they can be larger than memory. progress(done, B) is called after each chunk."""
     wanted = measures if isinstance(measures, Measures) else Measures(measures, error)
     if wanted.world is not None:
         raise InputError("contacts with a world are found of one run: of a batch's, robot.contact_spans tells")
     given = (parameters, disturbances, payload, friction, sensors, torque_limits)
-    asked = read_request(
-        system, controller, (q0, qd0, x0), duration, dt, method, reference, *given, wanted, every, keep, number, seed
-    )
-    return carry_out(asked, threads, scheduler, chunk, file, progress)
+    start, kept = (q0, qd0, x0), (wanted, every, keep, number, seed)
+    asked = read_request(system, controller, start, duration, dt, method, reference, *given, *kept, watched=True)
+    batch = carry_out(asked, threads, scheduler, chunk, file, progress)
+    asked.warn_of_divergence(batch.diverged_at)
+    return batch
 
 
 def read_request(
     system: object,
     controller: object,
-    start: tuple[Value | None, Value | None, Value | None],
+    start: tuple[Value | None, Value | None, Value | None] | None,
     duration: float,
     dt: float,
     method: str,
@@ -238,9 +301,11 @@ def read_request(
     keep: str | Sequence[str],
     number: int | None,
     seed: int | None,
+    watched: bool = False,
 ) -> BatchRequest:
-    """What `rollouts` is asked for, checked, its loop traced; `start` is (q0, qd0, x0)."""
-    q0, qd0, x0 = start
+    """What `rollouts` is asked for, checked, its loop traced; `start` is (q0, qd0, x0), None if it is given later;
+    `watched`: whether contacts with the ground are judged."""
+    begins = start or ()
     law, eyes = read_law(controller), read_noun("sensors", sensors, Sensors)
     given, added = _read_names("parameters", parameters), _read_names("disturbances", disturbances)
     words: dict[str, object] = {} if friction is None else {"friction": friction}
@@ -251,7 +316,7 @@ def read_request(
     asked = law is not None and law.asked
     sampling = eyes.sampling(law, asked, step, False)
     noise = eyes.deviations(law, plant, sampling.period)
-    loop, motion = _close(plant, law, reference, given, added, wanted, torque_limits, eyes, sampling)
+    loop, motion = _close(plant, law, reference, given, added, wanted, torque_limits, eyes, sampling, watched)
     flow = loop.flow
     check_flow(flow)
     check_method(flow, method)
@@ -260,12 +325,14 @@ def read_request(
         raise InputError("every= says which rows are kept, and keep='final' keeps the ends alone: give keep='all'")
     many = count("every", 1 if every is None else every, 1)
     inputs = _by_input(loop, given, added) | noise
-    own_seed = _read_seed(seed, eyes, (q0, qd0, x0, *inputs.values()))
+    own_seed = _read_seed(seed, eyes, (*begins, *inputs.values()))
     rows = [name for name in loop.inputs if _is_row(inputs.get(name))]
     moving = loop.followed if motion is not None and not any(name in inputs for name in loop.followed) else ()
     wiring = wire(flow, METHODS[method].nodes, rows, moving, sampling.period is not None and not asked)
     arrays: dict[str, Array] = {}
-    columns = _initial(loop, _starts(plant, q0, qd0, x0, number, own_seed), arrays)
+    size = len(plant.states)
+    parts = _starts(plant, *start, number, own_seed) if start else [("x0", size, np.zeros(size))]
+    columns = _initial(loop, parts, arrays)
     usual = law.parameters if law is not None else {}
     held = tuple(name for name in wiring.held if not name.endswith(START))
     of_p = [_column(name, 1, inputs.get(name, usual.get(name, 0.0)), arrays) for name in held]
@@ -292,7 +359,10 @@ def read_request(
         sampling.hold,
     )
     sizes = (plant.positions, plant.nv if plant.transport is None else 0)  # momenta are no rates
-    return BatchRequest(plan, total, arrays, flow.states, flow.outputs, *sizes, dict(loop.measures))
+    measures = dict(loop.measures)
+    return BatchRequest(
+        plan, total, arrays, flow.states, flow.outputs, *sizes, measures, plant.check, contacts=plant.contacts
+    )
 
 
 def carry_out(
@@ -398,6 +468,7 @@ def _close(
     torque_limits: object,
     eyes: Sensors,
     sampling: Sampling,
+    watched: bool,
 ) -> tuple[ClosedLoop, Reference | None]:
     """The loop, made once for the same of everything, and the reference."""
     if law is None and reference is not None:
@@ -405,6 +476,8 @@ def _close(
     if law is None and torque_limits is not None:
         raise InputError("torque_limits clip what a controller puts out, and there is none")
     rows, motion = read_measures(measures.names), read_reference(reference)
+    if watched and plant.contacts is not None and plant.contacts.excess is not None:
+        rows[CONTACT_EXCESS] = Measure("∫ by how much contacts pull, slip or tilt dt", "")
     if measures.error is not None and not any("e" in row.needs for row in rows.values()):
         raise InputError("error= says what measures of errors compare, and none is asked for: give measures=")
     if law is not None:
@@ -540,6 +613,10 @@ def _starts(
 ) -> list[tuple[str, int, Value]]:
     """(name, size, value) of the parts of the plant's state."""
     n, size = plant.n, len(plant.states)
+    q0, qd0 = (
+        cast("Value | None", in_joint_order(name, value, plant.states[:n]))
+        for name, value in (("q0", q0), ("qd0", qd0))
+    )
     if x0 is not None:
         if q0 is not None or qd0 is not None:
             raise InputError("give x0, the whole state, or q0 and qd0, not both")

@@ -53,7 +53,7 @@ class Loss:
 Wanted = str | Sequence[str] | Mapping[str, float] | Loss
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Gradient:
     """`loss` (B,), and its derivatives by name: q0, qd0, x0 (B, n), a parameter (B,), one that moves (B, steps).
     last (B, states): the ends of the rollouts. diverged_at (B,): the step after which the state was not finite, −1
@@ -72,6 +72,10 @@ class Gradient:
 
     def __len__(self) -> int:
         return len(self.loss)
+
+    def __repr__(self) -> str:
+        diverged = f"{int((self.diverged_at >= 0).sum())} diverged"
+        return f"<Gradient of {len(self)} rollouts by {', '.join(self.gradient)}; {diverged}>"
 
 
 def rollout_gradient(
@@ -126,7 +130,9 @@ def rollout_gradient(
     values = np.concatenate([part.loss for part in parts])
     found = {name: np.concatenate([part.by_name[place] for part in parts]) for name, place in places.items()}
     last = np.concatenate([part.pulled.last[:, : asked.plan.n] for part in parts])
-    return Gradient(values, found, asked.states, last, np.concatenate([part.pulled.diverged for part in parts]))
+    diverged = np.concatenate([part.pulled.diverged for part in parts])
+    asked.warn_of_divergence(diverged)
+    return Gradient(values, found, asked.states, last, diverged)
 
 
 def _check_traced(asked: BatchRequest) -> None:
@@ -515,6 +521,8 @@ class RolloutFunction:
         except ValueError:
             shapes = f"x0 {x.shape[:-1]}, controls {u.shape[:-2]}, parameters {p.shape[:-1]}"
             raise InputError(f"the leading dimensions do not broadcast: {shapes}") from None
+        if self.asked.check is not None and not nan:
+            self.asked.check(x)
         cores = ((n,), (steps, m), (l,))
         given = [
             np.broadcast_to(a, (*batch, *core)).reshape(-1 if np.prod(batch, dtype=int) else 0, *core)
@@ -566,13 +574,10 @@ def rollout_function(
     for name in moving:
         if name in held:
             raise InputError(f"{name!r} is named as a control and as a parameter: it is one of them")
-    from dalembert.simulation.draws import uniform
-
     given: dict[str, Value] = {**(fixed or {}), **{name: np.zeros((1, steps)) for name in moving}}
     given |= {name: np.array([value]) for name, value in zip(held, values, strict=True)}
-    start = (None, None, uniform(0.0, 0.0))
     asked = read_request(
-        *(system, controller, start, duration, dt, method, reference, given, None, payload, friction, None),
+        *(system, controller, None, duration, dt, method, reference, given, None, payload, friction, None),
         *(torque_limits, Measures(), every, "all", 1, None),
     )
     _check_traced(asked)

@@ -33,6 +33,10 @@ def _total(values: Iterable[Scalar]) -> Scalar:
     return result
 
 
+def _mean_square(values: Scalars) -> Scalar:
+    return _total(x * x for x in values) / max(len(values), 1)
+
+
 def _largest(values: Iterable[Scalar]) -> Scalar:
     result: Scalar = 0.0
     for value in values:
@@ -75,7 +79,7 @@ MEASURES: dict[str, Measure] = {
     "itae": Measure("∫ t Σ|e| dt", "e", lambda t, e, e0, u: t * _total(scalar.absolute(x) for x in e)),
     "itse": Measure("∫ t Σe² dt", "e", lambda t, e, e0, u: t * _total(x * x for x in e)),
     "rms_error": Measure(
-        "√(∫ Σe² dt / T)", "e", lambda t, e, e0, u: _total(x * x for x in e), finish=lambda v, T: np.sqrt(v / T)
+        "√(∫ Σe²/n dt / T)", "e", lambda t, e, e0, u: _mean_square(e), finish=lambda v, T: np.sqrt(v / T)
     ),
     "peak_error": Measure(
         "max |eᵢ|", "e", update=lambda t, e, e0, u, v: scalar.maximum(_largest(scalar.absolute(x) for x in e), v)
@@ -91,13 +95,17 @@ MEASURES: dict[str, Measure] = {
         finish=_settled,
     ),
     "rms_torque": Measure(
-        "√(∫ Σu² dt / T)", "u", lambda t, e, e0, u: _total(x * x for x in u), finish=lambda v, T: np.sqrt(v / T)
+        "√(∫ Σu²/n dt / T)", "u", lambda t, e, e0, u: _mean_square(u), finish=lambda v, T: np.sqrt(v / T)
     ),
     "peak_torque": Measure(
         "max |uᵢ|", "u", update=lambda t, e, e0, u, v: scalar.maximum(_largest(scalar.absolute(x) for x in u), v)
     ),
     "effort": Measure("∫ Σ|u| dt", "u", lambda t, e, e0, u: _total(scalar.absolute(x) for x in u)),
 }
+
+
+# Of every batch of a system on contacts: the integral of `flow.Contacts.excess`, which the loop itself adds.
+CONTACT_EXCESS = "contact_excess"
 
 
 @dataclass(frozen=True, eq=False)

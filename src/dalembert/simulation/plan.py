@@ -24,6 +24,8 @@ from dalembert.simulation.draws import Distribution, Noise
 from dalembert.simulation.fixed_step import Ask, fill
 from dalembert.simulation.results import Tree
 
+SHORT_STEP = 1e-5  # of a step: by which poles are found
+
 
 @dataclass(frozen=True, eq=False)
 class Column:
@@ -110,8 +112,8 @@ class Plan:
         end = [part[:, -1:] for part in parts]
         return u, np.concatenate([*end, np.broadcast_to(self.shared[-1:], (many, 1, k))], -1)
 
-    def run(self, first: int, count: int, cut: dict[str, Array]) -> Piece:
-        """Rollouts first, …, first + count − 1; `cut` holds their rows of the arrays that are not in the plan."""
+    def start(self, first: int, count: int, cut: dict[str, Array]) -> tuple[Array, Array, Array, Array | None]:
+        """x0, p, u and u at the end of rollouts first, …, as the loop takes them."""
         x0 = self.together(self.initial, first, count, cut)
         p = np.concatenate((self.together(self.held, first, count, cut), x0[:, list(self.started)]), -1)
         u, u_end = self.inputs(first, count, cut)
@@ -120,6 +122,28 @@ class Plan:
                 x0 = self.begin(np.concatenate((x0, p, np.broadcast_to(u[:, 0], (count, u.shape[-1]))), -1))
         if self.judged:
             x0 = np.concatenate((x0, np.zeros((count, 1))), -1)
+        return x0, p, u, u_end
+
+    def fastest_pole(self, index: int, cut: dict[str, Array], states: int) -> float:
+        """The largest |λ| of ∂ẋ/∂x at the start of a rollout, of those that decay [1/s], of its first so many states;
+        by differences of a short step. 0 where samples are taken."""
+        if self.asks is not None or "begun" in self.loop.size:
+            return 0.0
+        x0, p, u, _ = self.start(index, 1, cut)
+        h = SHORT_STEP * self.dt
+        moves = np.zeros((states, x0.shape[-1]))
+        np.fill_diagonal(moves, 1e-6 * np.maximum(1.0, np.abs(x0[0, :states])))
+        with np.errstate(all="ignore"):
+            ends = [self.loop(x0 + sign * moves, u[:, :1], p, 1, h)[2][:, :states] for sign in (1.0, -1.0)]
+        slopes = (ends[0] - ends[1]) / (2.0 * moves.max(axis=1))[:, None]
+        if not np.isfinite(slopes).all():
+            return 0.0
+        poles = np.linalg.eigvals((slopes.T - np.eye(states)) / h)
+        return float(np.abs(poles[poles.real < 0]).max(initial=0.0))
+
+    def run(self, first: int, count: int, cut: dict[str, Array]) -> Piece:
+        """Rollouts first, …, first + count − 1; `cut` holds their rows of the arrays that are not in the plan."""
+        x0, p, u, u_end = self.start(first, count, cut)
         X = np.empty((count, self.kept, x0.shape[-1]))
         Y = np.empty((count, self.kept, self.loop.size["y"]))
         ask = None if self.asks is None else self.asks(count)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from dalembert.arguments import array, three
+from dalembert.arguments import array, in_joint_order, three
+from dalembert.compile.functions import LARGEST_ANGLE
 from dalembert.errors import InputError, unknown
 from dalembert.flow import WRENCH, Array, Flow, Scalar, Scalars
 from dalembert.flows.robot import PAYLOAD
@@ -128,6 +129,7 @@ def read_start(flow: Flow, q0: object, qd0: object, x0: object, own: Sequence[st
             if flow.n or not flow.states:
                 raise InputError(f"give q0, where {flow.name!r} begins: {list_names(flow.states[: flow.n])}")
             raise InputError(f"{flow.name!r} has no positions: give x0, its whole state, {list_names(flow.states)}")
+        q0, qd0 = (in_joint_order(name, x, flow.states[: flow.n]) for name, x in (("q0", q0), ("qd0", qd0)))
         sizes = dict.fromkeys((flow.n, flow.positions or flow.n))
         q = array("q0", q0, *((k,) for k in sizes), meaning=list_names(flow.states[: flow.n]))
         warn_of_positions(flow, "q0", q)
@@ -141,9 +143,15 @@ def read_start(flow: Flow, q0: object, qd0: object, x0: object, own: Sequence[st
 
 
 def warn_of_positions(flow: Flow, name: str, q: Array) -> None:
-    """A UnitWarning, if positions of joints that turn look like degrees."""
+    """A UnitWarning, if positions of joints that turn look like degrees; an InputError, if they have no sines."""
     if flow.joints is not None:
         own = flow.joints.limits
+        for joint, unit, x in zip(flow.states, flow.joints.units, q.tolist(), strict=False):
+            if unit == "rad" and abs(x) > LARGEST_ANGLE:
+                raise InputError(
+                    f"{name} of {joint!r} is {x:g} rad; sines and cosines are computed up to {LARGEST_ANGLE:.3g} rad: "
+                    "leave out full turns"
+                )
         warn_of_degrees(name, q.tolist(), flow.joints.units, own.lower.tolist(), own.upper.tolist())
 
 

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 
 PATIENCE = 1.0  # [s] before a bar appears
+STABLE = 2.0  # |λ| dt up to which every method here keeps a decaying pole decaying
 RESTITUTION = 0.5  # of the speed against a limit comes back
 FINISHED, EVENT, DIVERGED, INTERRUPTED = "finished", "event", "diverged", "interrupted"
+CONTACT_LOST = "contact lost"
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,17 @@ def tell_divergence(flow: Flow, t: float, X: Array, Y: Array, remedy: str) -> st
         return f"diverged at t = {t:.6g} s in joint {flow.states[k]!r}: {what} there; {remedy}"
     k = int(np.argmax(np.abs(X[: len(flow.states)])))
     return f"diverged at t = {t:.6g} s in {flow.states[k]!r}, which is {X[k]:.3g} there; {remedy}"
+
+
+def tell_remedy(dt: float, fastest: float) -> str:
+    """What may be done about steps that are too long for the fastest decaying pole [1/s]; nothing if they are not."""
+    if dt * fastest <= STABLE:
+        return ""
+    parts = next(n for n in (m * 10**k for k in range(300) for m in (1, 2, 5)) if n * STABLE >= dt * fastest)
+    return (
+        f"the fastest pole of the loop at the start is {-fastest:.3g} 1/s, and steps of {dt:g} s are too long for it: "
+        f"take dt={dt / parts:.12g}"
+    )
 
 
 def tell_bad_input(loop: ClosedLoop, t: float, w: Array) -> str | None:

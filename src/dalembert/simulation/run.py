@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dalembert.collision import ContactSpan
+    from dalembert.constrained.contacts import ContactLoss
 
 VERDICTS = {True: "yes", False: "no", None: "cannot be told: the gap is as large; a shorter dt would tell"}
 AT_ONCE = 10_000  # rows turned into text at a time
@@ -71,7 +72,9 @@ class Run(Displayed):
     t (rows,) [s]; q, qd, u (what reached the system), x (all its states), reference, energy and whatever was observed,
     each as `run.name` or `run["name"]`: a group gives (rows, m), a column (rows,). Where a column bears the name of a
     group, `run["x"]` is the column.
-    `ok`: it ran to its end. `message`: how it ended. `events`: limits reached. `beyond`: limits of position, velocity
+    `ok`: it ran to its end, and its contacts with the ground can be sustained. `message`: how it ended. `events`:
+    limits reached. `contact_losses`: contacts that cannot be sustained in the kept rows, the earliest first; what
+    follows their times is not what the robot would do. `beyond`: limits of position, velocity
     and effort that the kept rows pass, by how much. `measures`: what was measured of the run, by name. `contacts`: when
     links touch each other or the world that was given, at the kept rows; None without a world."""
 
@@ -90,10 +93,11 @@ class Run(Displayed):
     beyond: tuple[Excess, ...] = ()
     measures: Mapping[str, float] = field(default_factory=dict)
     contacts: tuple[ContactSpan, ...] | None = None
+    contact_losses: tuple[ContactLoss, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether it ran to its end."""
+        """Whether it ran to its end and its contacts with the ground can be sustained."""
         return self.status == FINISHED
 
     # ---------------------------------------------------------------------------------------------------- the data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -42,7 +43,7 @@ from dalembert.simulation.plant import (
     warn_of_reference,
     words_for_names,
 )
-from dalembert.simulation.record import EVENT, Fences, Progress, Record
+from dalembert.simulation.record import CONTACT_LOST, EVENT, Fences, Progress, Record
 from dalembert.simulation.results import SHARE, free_memory, size_in_words
 from dalembert.simulation.run import Run
 from dalembert.simulation.stepping import Ask, Stepper
@@ -54,7 +55,10 @@ if TYPE_CHECKING:
 SAID = 3  # limits passed, and contacts, that the message names
 MOST_BREAKS = 10**8  # instants at which an adaptive method begins anew
 COPIES = 3  # of the rows, while a run is put together
-LEAK = 0.01  # a relative gap in the energy books beyond this is said
+LONG_RUN_S = 60.0  # a run that is estimated to take longer says so
+SECONDS_PER_OPERATION, SECONDS_PER_CALL = 1.4e-9, 3e-5  # on a machine of 2023, one run alone
+UNITS_OF_TIME = ((3.15e7, "years"), (86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
+LEAK = 0.01  # a relative gap in the energy balance beyond this is reported
 
 
 def simulate(
@@ -131,16 +135,21 @@ def simulate(
             runner.run(X0, record, bar)
         else:
             rollout = compile_loop(flow, way.row, feed.wiring, way.iterations, asked)
+            if way.progress is not False:
+                _warn_of_time(clock, rollout.operations, clock.steps / feed.hold if asked else 0.0)
             judged = METHODS[way.row].iterated
             Stepper(loop, feed, rollout, clock.steps, clock.every, judged, ask, fences).run(X0, record, bar)
     finally:
         bar.close()
-    run = _with_contacts(_assemble(loop, motion, record, way.method, clock.dt), shapes, wanted.world)
-    if run.ok and not way.adaptive and loop.supply is not None and not plant.settle and bounds.position != "bounce":
-        gap = run.audit().relative
-        if gap > LEAK:
-            said = f"; its energy books are open by {gap:.0%}: steps of {clock.dt:g} s are too long for this motion"
-            return replace(run, message=run.message + said)
+    run = _judge_contacts(plant, _assemble(loop, motion, record, way.method, clock.dt))
+    run = _with_contacts(run, shapes, wanted.world)
+    if run.ok and not way.adaptive and loop.supply is not None and bounds.position != "bounce":
+        found = run.audit()
+        rounding = clock.steps * float(np.spacing(np.abs(run.energy).max()))
+        if found.relative > LEAK and found.largest > rounding:
+            gap = f"the energy balance is off by {found.relative:.0%}"
+            why = f"the time step of {clock.dt:g} s is too long for this motion"
+            return replace(run, message=f"{run.message}; {gap}: {why}")
     return run
 
 
@@ -156,6 +165,20 @@ def _shapes(system: object, world: World | WorldArrays | None) -> Collision | No
     found = system.collision()
     found.distances(np.zeros((0, system.nq)), world)
     return found
+
+
+def _judge_contacts(plant: Flow, run: Run) -> Run:
+    """The run with the contacts with the ground that cannot be sustained, if there are any."""
+    if plant.contacts is None:
+        return run
+    lost = plant.contacts.find_losses(
+        run.t, *(np.stack([run[c] for c in names], -1) for names in (plant.states, plant.outputs))
+    )
+    if not lost:
+        return run
+    said = "; ".join(str(loss) for loss in lost[:SAID]) + (f"; and {len(lost) - SAID} more" if lost[SAID:] else "")
+    status = CONTACT_LOST if run.ok else run.status
+    return replace(run, contact_losses=lost, status=status, message=f"{said}; {run.message}")
 
 
 def _with_contacts(run: Run, shapes: Collision | None, world: World | WorldArrays | None) -> Run:
@@ -290,6 +313,19 @@ def _check_memory(clock: Clock, loop: ClosedLoop) -> None:
         raise InputError(
             f"{rows:.4g} rows need {size_in_words(needed)}, and {size_in_words(free)} of memory are free: every= "
             "larger, or a shorter duration"
+        )
+
+
+def _warn_of_time(clock: Clock, operations: int, calls: float) -> None:
+    """Say how long a run will take, if it takes long: `operations` of a step, and so many calls of Python."""
+    seconds = clock.steps * operations * SECONDS_PER_OPERATION + calls * SECONDS_PER_CALL
+    if seconds > LONG_RUN_S:
+        size, unit = next(((s, u) for s, u in UNITS_OF_TIME if seconds >= s), UNITS_OF_TIME[-1])
+        warnings.warn(
+            f"{clock.steps:.3g} steps of {clock.dt:g} s take about {seconds / size:.2g} {unit}; Ctrl-C ends the run "
+            "and keeps its rows",
+            RuntimeWarning,
+            stacklevel=3,
         )
 
 

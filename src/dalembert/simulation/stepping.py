@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dalembert.caching import cached_property
 from dalembert.compile.rollout import Rollout
 from dalembert.flow import Array
 from dalembert.simulation.feed import Feed
@@ -16,12 +18,14 @@ from dalembert.simulation.record import (
     DIVERGED,
     EVENT,
     INTERRUPTED,
+    STABLE,
     Fences,
     Record,
     rates_in,
     tell_bad_command,
     tell_bad_input,
     tell_divergence,
+    tell_remedy,
 )
 
 Ask = Callable[[float, Array, Array], Array]  # (t, X, inputs) → X after a sample
@@ -29,7 +33,7 @@ Ask = Callable[[float, Array, Array], Array]  # (t, X, inputs) → X after a sam
 PIECE = 100_000_000  # operations in one call of the loop, a twentieth of a second: an interrupt waits no longer
 ROWS = 20_000  # steps whose inputs are worked out at once
 BOUNCING = 16  # steps looked ahead after a bounce, which the next one may end
-STABLE = 2.0  # |λ| dt up to which every method here keeps a decaying pole decaying
+RUN_AWAY = 1.0  # [rad, m, rad/s, …] from the start: a state that moved less did not run away
 TURN = math.pi  # [rad] a revolute joint that turns further in one step is not resolved by it
 
 
@@ -49,16 +53,11 @@ class Stepper:
 
     def _remedy(self) -> str:
         """What may be done about a run that diverged: a step that the loop's fastest pole at the start bears."""
-        fastest = self._fastest_pole()
-        if self.dt * fastest <= STABLE:
-            return f"the step of {self.dt:g} s may be too long"
-        parts = next(n for n in (m * 10**k for k in range(300) for m in (1, 2, 5)) if n * STABLE >= self.dt * fastest)
-        return (
-            f"the fastest pole of the loop at the start is {-fastest:.3g} 1/s, and steps of {self.dt:g} s are too long "
-            f"for it: take dt={self.dt / parts:.12g}, or solver='Radau'"
-        )
+        found = tell_remedy(self.dt, self.fastest_pole)
+        return f"{found}, or solver='Radau'" if found else f"the step of {self.dt:g} s may be too long"
 
-    def _fastest_pole(self) -> float:
+    @cached_property
+    def fastest_pole(self) -> float:
         """The largest |λ| of ∂ẋ/∂x at the start, of those that decay [1/s], by differences."""
         if self.loop.plant.advance is not None:
             return 0.0
@@ -101,7 +100,7 @@ class Stepper:
         record.keep(np.array([t]), X[None], Y[None])
         if self.judged:
             record.residual = float(self.X[-1])
-        fault = None if record.message else tell_bad_input(self.loop, t, self._applied(Y))
+        fault = None if record.message else self._bad_input(t, X, Y)
         if fault:
             record.end(DIVERGED, fault)
 
@@ -109,6 +108,23 @@ class Stepper:
         """The plant's inputs among what was observed."""
         first = len(self.loop.plant.outputs)
         return Y[..., first : first + len(self.loop.plant.inputs)]
+
+    def _bad_input(self, t: float, X: Array, Y: Array) -> str | None:
+        """The sentence of an input that is not finite, unless the state ran away before, in steps that are too long."""
+        found = tell_bad_input(self.loop, t, self._applied(Y))
+        if found is None or np.abs(X - self.begun).max() <= RUN_AWAY:
+            return found
+        if self.dt * self.fastest_pole <= STABLE and not self._fast(X, Y).any():
+            return found
+        return tell_divergence(self.loop.plant, t, X, Y, self._remedy())
+
+    def _fast(self, X: Array, Y: Array) -> NDArray[np.bool_]:
+        """Joints that turn further in one step than a step can resolve, (..., n)."""
+        plant = self.loop.plant
+        turning = np.array([unit == "rad" for unit in plant.joints.moving_units] if plant.joints else [], bool)
+        if not turning.any():
+            return np.zeros((*X.shape[:-1], 0), bool)
+        return (np.abs(rates_in(plant, X, Y)) * self.dt > TURN) & turning
 
     # --------------------------------------------------------------------------------------------------- one piece
     def _count(self) -> int:
@@ -189,7 +205,7 @@ class Stepper:
         self._keep(piece, row + (at < mark))  # the row at the very step is made by `run`
         self.X, self.step = state, mark
         time, last, seen = self._row()
-        said = tell_bad_input(self.loop, time, self._applied(seen)) or self._next_input(last, mark)
+        said = self._bad_input(time, last, seen) or self._next_input(last, mark)
         self.record.end(DIVERGED, said or tell_divergence(self.loop.plant, time, last, seen, self._remedy()))
 
     def _next_input(self, X: Array, step: int) -> str | None:
@@ -203,21 +219,17 @@ class Stepper:
 
     def _too_fast(self, piece: _Piece) -> bool:
         """Whether a joint turns further in one step than a step can resolve: then the run ends."""
-        plant = self.loop.plant
-        turning = np.array([unit == "rad" for unit in plant.joints.moving_units] if plant.joints else [], bool)
-        if not turning.any():
-            return False
-        rates = np.abs(rates_in(plant, piece.X, piece.Y))
-        fast = np.argwhere((rates * self.dt > TURN) & turning)
+        plant, fast = self.loop.plant, np.argwhere(self._fast(piece.X, piece.Y))
         if not len(fast):
             return False
         row, joint = (int(k) for k in fast[0])
+        rate = abs(rates_in(plant, piece.X[row], piece.Y[row])[joint])
         self._keep(piece, row)
         self.X, self.step = piece.X[row], self.step + row * piece.every
         name = plant.states[joint] if plant.velocities is None else plant.rates[joint]
         self.record.end(
             DIVERGED,
-            f"diverged at t = {piece.t[row]:.6g} s in joint {name!r}: at {rates[row, joint]:.3g} rad/s it turns more "
+            f"diverged at t = {piece.t[row]:.6g} s in joint {name!r}: at {rate:.3g} rad/s it turns more "
             f"than half a turn in a step; {self._remedy()}",
         )
         return True

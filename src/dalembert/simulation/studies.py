@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, count
 from dalembert.draw.pyplot import pyplot, styled
-from dalembert.errors import InputError, unknown
+from dalembert.errors import DivergenceWarning, InputError, unknown
 from dalembert.flow import Array
-from dalembert.simulation.batch import Batch, Value, rollouts
+from dalembert.simulation.batch import NONE, Batch, Value, rollouts
 from dalembert.simulation.draws import Distribution, Noise
 from dalembert.simulation.measures import Measure, read_measures
 from dalembert.simulation.options import Sensors
@@ -66,7 +67,7 @@ class DrawnRollout:
         return f"rollout {self.index}: {self.value:.6g} with {_named(self.parameters)}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MonteCarlo:
     """A batch and its seed. `limits`: measures above these are failures too."""
 
@@ -76,6 +77,10 @@ class MonteCarlo:
 
     def __len__(self) -> int:
         return len(self.batch)
+
+    def __repr__(self) -> str:
+        what = f"{len(self)} rollouts, seed {self.seed}, {int(self.failed.sum())} failed"
+        return f"<MonteCarlo of {what}; {self.batch.divergence or NONE}>"
 
     def summary(self, name: str, quantiles: Sequence[float] = QUANTILES) -> Summary:
         """Of a measure, or of a state or output at the end."""
@@ -173,12 +178,14 @@ def monte_carlo(
         if name not in asked:
             raise unknown("measure to limit", name, asked)
         array(f"the limit of {name}", limit, (), finite=False)
-    result = rollouts(system, controller, q0, qd0, number=number, seed=seed, measures=measures, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DivergenceWarning)  # the table counts them
+        result = rollouts(system, controller, q0, qd0, number=number, seed=seed, measures=measures, **options)
     return MonteCarlo(result, seed, known)
 
 
 # -------------------------------------------------------------------------------------------------------------- sweep
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sweep:
     """`values` (*grid, samples) of every measure by name, over the `grid`'s axes in order; the last dimension is one
     entry for each start. `measure` is what decides."""
@@ -187,6 +194,10 @@ class Sweep:
     measure: str
     values: dict[str, Array]
     batch: Batch
+
+    def __repr__(self) -> str:
+        axes = " × ".join(f"{len(values)} {name}" for name, values in self.grid.items())
+        return f"<Sweep of {axes}, {len(self.batch)} rollouts by {self.measure}; {self.batch.divergence or NONE}>"
 
     def mean(self, measure: str | None = None) -> Array:
         """(*grid): over the starts; a run that diverged or never settled makes it infinite."""
@@ -310,18 +321,20 @@ def sweep(
             if target in held:
                 raise InputError(f"{target!r} is a parameter and an axis of the grid: it can be one of them")
             held[target] = np.repeat(flat.reshape(-1), many)
-    batch = rollouts(
-        system,
-        controller,
-        starts["q0"],
-        starts["qd0"],
-        x0=starts["x0"],
-        parameters=held,
-        disturbances=added,
-        measures=names,
-        number=points * many,
-        **options,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DivergenceWarning)  # points of the grid with bad gains; `failures` counts them
+        batch = rollouts(
+            system,
+            controller,
+            starts["q0"],
+            starts["qd0"],
+            x0=starts["x0"],
+            parameters=held,
+            disturbances=added,
+            measures=names,
+            number=points * many,
+            **options,
+        )
     values = {name: batch.measures[name].reshape(*shape, many) for name in names}
     return Sweep(axes, measure, values, batch)
 

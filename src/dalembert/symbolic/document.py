@@ -230,6 +230,8 @@ def math(plain: str) -> Pair:
     def sign(found: re.Match[str]) -> str:
         given = found.groupdict(default="")
         if word := given["word"]:
+            if word in ("or", "and"):  # prose: TeX drops blanks of a formula
+                return rf"\text{{ {word} }}"
             return rf"\{word}" if word in ("cos", "sin", "det") else rf"\mathrm{{{word}}}"
         if base := given["dot"]:
             return rf"\{'d' if given['mark'] == '̇' else 'dd'}ot{{{_SIGNS.get(base, base).strip()}}}"

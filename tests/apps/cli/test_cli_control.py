@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from invoking import data, run, words
 
 import dalembert as dl
 from dalembert import control
-from dalembert.apps.cli.control import CONTROLLERS
+from dalembert.apps.cli.control import CONTROLLERS, TUNED
 
 QUICK = ("--duration", "0.2", "--dt", "0.002")
 
@@ -143,6 +144,42 @@ def test_every_controller_can_be_tuned(name):
     assert all(k > 0 for values in got["gains"].values() for k in values) and got["conditions"]
 
 
+@pytest.mark.parametrize("omega, zeta", [(8.0, 1.0), (3.0, 0.5)])
+@pytest.mark.parametrize("name", TUNED)
+def test_poles_and_overshoot_are_those_of_the_loop(name, omega, zeta):
+    """A link that starts level, where gravity's slope is zero: the poles are those of the loop about it. A step without
+    gravity overshoots by as much as is printed."""
+    arm = dl.load("planar-1r").with_gravity((0.0, 0.0, 0.0))
+    for robot in (arm, dl.load("planar-1r")):
+        law = CONTROLLERS[name].make(robot, omega, zeta)
+        loop = dl.simulation.close_loop(robot.flow(), law.law(), [0.0])
+        gains = [law.law().parameters[name] for name in loop.inputs]
+        near = control.linearize(loop, np.zeros(len(loop.states)), gains)
+        (own,) = law.joint_loops()
+        assert np.allclose(own.den / own.den[0], np.poly(near.A), rtol=1e-9)
+    law = CONTROLLERS[name].make(arm, omega, zeta)
+    printed = control.step_figures(law.joint_loops()[0]).overshoot
+    run = dl.simulate(arm, law, q0=[0.0], reference=[0.1], duration=12 / omega, dt=0.005 / omega)
+    assert max(run.q.max() / 0.1 - 1, 0.0) == pytest.approx(printed, abs=2e-4)
+
+
+def test_tune_prints_the_poles_of_the_law():
+    """With J = 1/3: s³ + 16 s² + 64 s + 153.6, not (s + 8)²."""
+    out = run("tune", "planar-1r", "--controller", "pid", "--omega", "8").output
+    assert "poles -11.63 and -2.18" in out and "± 2.9" in out and "overshoot 33.2%" in out and "damped" not in out
+    got = data("tune", "planar-1r", "--controller", "pid", "--omega", "8")
+    assert np.allclose(
+        np.sort_complex(np.roots([1, 16, 64, 153.6])), np.sort_complex([complex(*p) for p in got["poles"][0]])
+    )
+    assert got["overshoot"] == [pytest.approx(0.332, abs=5e-4)]
+    shaky = run("tune", "planar-1r", "--controller", "pid", "--zeta", "0.1").output  # k_i > k_d k_p / J
+    assert "unstable" in shaky and "overshoot 0" not in shaky
+    stiff = data("tune", "planar-2r", "--controller", "feedforward-pd", "--omega", "0.5")  # made stiffer than gravity
+    J = control.PD.for_bandwidth(dl.load("planar-2r"), 1.0).kp.values
+    for poles, kp, inertia in zip(stiff["poles"], stiff["gains"]["kp"], J, strict=True):
+        assert np.allclose(np.hypot(*np.array(poles).T), (kp / inertia) ** 0.5) and (kp / inertia) ** 0.5 > 1
+
+
 def test_tune_a_plant():
     got = data("tune", "--den", "1,3,3,1")  # 1/(s + 1)³: K_u = 8, ω_u = √3
     assert got["ultimate_gain"] == pytest.approx(8.0) and got["ultimate_period"] == pytest.approx(2 * np.pi / 3**0.5)
@@ -227,3 +264,69 @@ def test_phase(tmp_path):
         assert picture.stat().st_size > 10_000
     assert "unknown joint 'j'" in words(run("phase", "planar-2r", "--joint", "j", "-o", picture, code=2).output)
     assert "--to has no effect" in words(run("phase", "planar-2r", "--to", "0,0", "-o", picture, code=2).output)
+
+
+# ---------------------------------------------------------------------------------------------- friction that was found
+@pytest.fixture(scope="module")
+def rubbing(tmp_path_factory):
+    """A file as 'dalembert identify' writes it: an arm with viscous and dry friction."""
+    text = (Path(dl.__file__).parent / "robots" / "planar-2r.toml").read_text(encoding="utf-8")
+    drive = "a = 1\ndrive = { damping = 0.5, coulomb = 2.0, coulomb_width = 0.05 }\n"
+    path = tmp_path_factory.mktemp("rubbing") / "arm.toml"
+    path.write_text(text.replace("a = 1\n", drive), encoding="utf-8")
+    return path
+
+
+def test_friction_of_the_model_is_compensated_in_a_simulation(rubbing):
+    line = ("simulate", rubbing, "--to", "0.5,0.5", "--duration", "1")
+    without, known = data(*line, "--friction"), data(*line, "--compensate-friction")
+    errors = [max(row["largest_error"]) for row in (without, known)]
+    assert errors[1] < 1e-3 * errors[0] and errors[0] > 0.005
+    again = data(*line, "--friction", "--compensate-friction")  # the second implies the first
+    assert again["largest_error"] == known["largest_error"]
+
+
+def test_compare_with_the_friction_of_the_model(rubbing):
+    line = ("compare", rubbing, "--scenarios", "exact", "--move", "1", "--rest", "0")
+    plain, unknown, known = (data(*line, *more) for more in ((), ("--friction",), ("--compensate-friction",)))
+    rows = [{row["controller"]: row["rms_error"] for row in found["rows"]} for found in (plain, unknown, known)]
+    for name in ("computed-torque", "feedforward-pd"):
+        assert rows[1][name] > 100 * max(rows[0][name], rows[2][name])
+    assert rows[1]["pd-gravity"] == rows[2]["pd-gravity"] > rows[0]["pd-gravity"]
+    assert known["compensating"] == ["feedforward-pd", "computed-torque"] and not unknown["compensating"]
+    out = run(*line, "--compensate-friction").output
+    assert "compensated by: feedforward-pd, computed-torque" in out
+
+
+def test_the_friction_reaches_the_chip_and_what_does_not_is_listed(rubbing, tmp_path):
+    arm = dl.load(rubbing)
+    law = control.ComputedTorque.for_bandwidth(arm, 10.0)
+    given = np.array([0.3, -0.2, 0.5, -0.4, *np.zeros(6)])  # q, q̇, then what is wanted
+    made = [dl.firmware.make_firmware(arm, c, "c") for c in (law, law.with_friction())]
+    torques = [np.asarray(m.step.kernel(np.zeros(1), given)).ravel()[-2:] for m in made]
+    assert np.allclose(torques[1] - torques[0], arm.friction_torque(given[:2], given[2:4]), atol=1e-12)
+    assert "friction" in made[0].left_out[0] and "joint1" in made[0].left_out[0]
+    assert not any("friction" in sentence or "gravity" in sentence for sentence in made[1].left_out)
+    line = ("firmware", rubbing, "-o", tmp_path / "chip")
+    without, known = data(*line), data(*line, "--compensate-friction")
+    assert "friction" in without["left_out"][0] and "friction" not in " ".join(known["left_out"])
+    assert "left out: torque limits" in run(*line).output
+    readme = next((tmp_path / "chip").glob("README.md")).read_text(encoding="utf-8")
+    assert "## Left out" in readme and "friction" in readme and "NaN" in readme
+    limited = dl.firmware.make_firmware(arm, control.PD(arm, 50.0, 5.0), "c", torque_limits=50.0)
+    assert "gravity" in limited.left_out[1] and not any(x.startswith("torque limits") for x in limited.left_out)
+
+
+@pytest.mark.parametrize(
+    "line, why",
+    [
+        ("simulate planar-2r --to 1,1 --compensate-friction", "no friction to compensate"),
+        ("simulate {} --to 1,1 --controller pd --compensate-friction", "PD has no term for friction"),
+        ("compare {} --controllers pd --compensate-friction", "PD has no term for friction"),
+        ("firmware {} --law pid --compensate-friction -o chip", "JointPID has no term for friction"),
+        ("simulate {} --compensate-friction", "has no effect here"),
+    ],
+)
+def test_friction_that_cannot_be_compensated(rubbing, line, why):
+    result = run(*line.format(rubbing).split(), code=2 if "effect" in why else 1)
+    assert why in words(result.output)

@@ -21,7 +21,7 @@ import dalembert as dl
 from dalembert.apps.cli import COMMANDS, MODULES, main, terminal
 
 FOLDER = Path(dl.__file__).parent / "apps" / "cli"
-SHARED = {"log_options", "__init__", "options", "output", "terminal"}
+SHARED = {"encoding", "table", "log_options", "__init__", "options", "output", "terminal"}
 
 
 def test_help_names_every_command_without_importing_any():
@@ -255,12 +255,6 @@ def test_a_full_disk():
     assert ran.returncode == 1 and told == "Error: the output cannot be written: No space left on device\n"
 
 
-def test_a_terminal_without_greek():
-    ran = program("dynamics", "planar-1r", env={"PYTHONIOENCODING": "latin-1"}, encoding="latin-1")
-    out, told = ran.communicate(timeout=60)
-    assert ran.returncode == 0 and "joint1" in out and "?" in out and not told
-
-
 INTERRUPT = """
 import os, signal, sys, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may ignore it
@@ -278,6 +272,38 @@ main(["info", "panda"])
 def test_ctrl_c():
     ran = subprocess.run([sys.executable, "-c", INTERRUPT], capture_output=True, text=True, timeout=60, check=False)
     assert (ran.returncode, ran.stdout, ran.stderr) == (128 + signal.SIGINT, "", "interrupted\n")
+
+
+INTERRUPT_IMPORT = """
+import os, signal, sys, threading
+module, handler = sys.argv[1:]
+class Finder:
+    def find_spec(name, path, target=None):
+        if name == module:
+            os.kill(os.getpid(), signal.SIGINT)
+            threading.Event().wait(0.5)
+sys.meta_path.insert(0, Finder)
+signal.signal(signal.SIGINT, getattr(signal, handler))
+import dalembert.__main__
+sys.argv = ["dalembert", "fk", "planar-1r", "--q", "1", "--json"]
+dalembert.__main__.run()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals differ elsewhere")
+@pytest.mark.parametrize("module", ["click", "dalembert.apps.cli.kinematics", "numpy", "dalembert.compile.llvm"])
+def test_ctrl_c_while_modules_are_imported(module):
+    """At the start, before the command, and in its body: the process ends at once, without a traceback."""
+
+    def started(handler: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-c", INTERRUPT_IMPORT, module, handler]
+        return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+
+    ran = started("default_int_handler")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (-signal.SIGINT, "", "")
+    if module == "click":
+        ran = started("SIG_IGN")  # as whoever started it wants
+        assert ran.returncode == 0 and ran.stdout
 
 
 NEGATIVE = """<robot name="arm"><link name="base"/>

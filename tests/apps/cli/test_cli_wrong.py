@@ -124,7 +124,7 @@ WRONG: dict[str, list[tuple[tuple[str, ...], int, str]]] = {
         (("planar-2r", "--duration", "0"), 2, "0.0 is not in the range x>0"),
         (("planar-2r", "--duration", "nan"), 2, "nan is not a finite number"),
         (("planar-2r", "--duration", "1", "--dt", "0.3"), 1, "is not a whole number of steps"),
-        (("panda", "--to", "0,0,0,1,0,0,0"), 2, "1 for 'panda_joint4' is outside its limits, −3.0718 to −0.0698"),
+        (("panda", "--to", "0,0,0,1,0,0,0"), 2, "1 for 'panda_joint4' is outside its limits, -3.0718 to -0.0698"),
         (("planar-2r", "--controller", "none", "--to", "1,1"), 2, "leave out --controller none"),
         (("planar-2r", "--move", "1"), 2, "there is no goal"),
         (("planar-2r", "-o", "run.xls"), 2, "run.xls: its name must end in .csv or .parquet"),

@@ -40,5 +40,5 @@ def test_sliders_and_q_go_together(tmp_path):
         assert q == pytest.approx([1.0, 0.2], abs=0.01) and not troubles
         seen.evaluate("() => move([0.5, -0.5])")
         shown = [e.text_content() for e in seen.query_selector_all(".joint output")]
-        assert shown == ["28.6°", "−28.6°"]
+        assert shown == ["28.6°", "-28.6°"]
         browser.close()

@@ -11,10 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.ndimage import label
 
 import dalembert as dl
 from dalembert.apps.page.raster import png, rendered
 from dalembert.apps.page.scene import scene_of
+from dalembert.apps.report.clearance import postures
 from dalembert.apps.report.scheme import skeleton
 from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from dalembert.draw.scene import DrawnPart, Solid, drawn_limits, place_along, posture, triangulate
@@ -132,6 +134,32 @@ def test_solids_survive_their_packing():
 def test_a_robot_without_shapes_is_drawn_as_bars():
     scene = scene_of(dl.Robot.from_dh([dict(a=0.5), dict(d=0.2, kind="prismatic"), dict(a=0.1, alpha=1.0)]))
     assert all(part.stick for part in scene.parts) and {part.body for part in scene.parts} >= {0, 1, 2}
+
+
+RRP = [dict(d=0.4, alpha=np.pi / 2), dict(alpha=np.pi / 2), dict(d=0.2, kind="prismatic")]
+
+
+@pytest.mark.parametrize("travel", [-0.7, 0.5])
+def test_a_sliding_link_without_shapes_is_joined_to_its_carrier(travel):
+    robot = dl.Robot.from_dh(RRP)
+    q = np.array([0.3, 1.2, travel])
+    scene = scene_of(robot)
+    (rail,) = (part for part in scene.parts if part.rail)
+    poses = scene.poses(q)
+    (bar,) = (part for part in postures(scene, [(q, None)]).parts if part.geometry is rail.geometry)
+    ends = bar.solid.vertices[-2:]  # the middles of both faces
+    axis = poses[2][:3, 2]
+    assert np.allclose(sorted((ends - poses[2][:3, 3]) @ axis), sorted((0.0, -travel)))
+    assert np.allclose(np.cross(ends - poses[2][:3, 3], axis), 0) and volume(bar.solid) > 0
+    (drawn,) = scene.data()["rails"]
+    assert drawn["body"] == 2 and drawn["radius"] > 0
+    assert len(scene.data()["parts"]) == len(scene.parts) - 1  # the page stretches rails itself
+    assert label(pixels(rendered(scene))[..., 3] > 0)[1] == 1, "the picture is in one piece"
+
+
+def test_a_link_with_a_shape_needs_no_rail():
+    assert not any(part.rail for part in scene_of(dl.load("cartesian-pp")).parts)
+    assert not any(part.rail for part in scene_of(dl.Robot.from_dh([dict(a=0.5)])).parts)
 
 
 def test_a_mesh_that_is_not_there_is_told_and_replaced():

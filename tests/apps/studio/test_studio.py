@@ -78,6 +78,18 @@ def test_the_whole_robot_is_in_the_picture(name):
         assert (np.abs(x @ right) < 0.8 * edge).all()  # also on a page as wide as 1280 less two columns
 
 
+def test_a_sliding_link_without_shapes_is_joined_to_its_carrier():
+    arm = dl.Robot.from_dh([dict(d=0.4, alpha=np.pi / 2), dict(d=0.2, kind="prismatic")])
+    with dl.studio.Studio(arm, port=0, plain=True) as made:
+        ((rail, _),) = made.scene.rails
+        for travel in (0.3, -0.5):
+            q = np.array([0.7, travel])
+            made.scene.show(q)
+            T = arm.fk(q, "link2")
+            assert rail.height == pytest.approx(abs(travel))
+            assert np.allclose(rail.position, T[:3, 3] - T[:3, 2] * travel / 2)
+
+
 def test_a_scara_is_offered_the_one_ring_that_it_can_turn():
     with dl.studio.Studio(dl.load("scara"), port=0, plain=True) as made:
         assert made.pose.gizmo.disable_rotations and made.pose.gizmo.active_axes == (True, True, True)

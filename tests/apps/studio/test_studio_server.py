@@ -92,6 +92,34 @@ def test_origins_that_were_named_are_welcome_too():
         server.Guard("127.0.0.1", ["lab"])
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.com@localhost",
+        "localhost/evil.com",
+        "[::1].evil.com",
+        "[127.0.0.1]",
+        "localhost:",
+        "localhost:80:80",
+        "localhost ",
+        "127.0.0.1,localhost",
+        "",
+        "[",
+        "localhost#x",
+        "[::1",
+        "::1",
+        "localhost:999999",
+    ],
+)
+def test_a_malformed_host_is_refused(host):
+    assert not server.Guard("127.0.0.1").known(host)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8080", "127.0.0.1", "192.168.0.7:1", "[::1]", "[::1]:8080"])
+def test_hosts_that_are_ours(host):
+    assert server.Guard("127.0.0.1").known(host)
+
+
 def test_it_listens_on_loopback_alone(studio):
     bound = [s for s in _listening() if s[1] == studio.port]
     assert bound in ([], [("127.0.0.1", studio.port)])

@@ -62,13 +62,13 @@ def test_numbers_are_written_for_reading():
     wanted = {
         0.0: "0",
         12.5: "12.5",
-        -3.0: "−3",
+        -3.0: "-3",
         1e-9: "10⁻⁹",
         2.5e7: "2.5·10⁷",
         1234.0: "1234",
         99999.0: "100000",
         math.inf: "∞",
-        -math.inf: "−∞",
+        -math.inf: "-∞",
     }
     assert {x: label(x) for x in wanted} == wanted
     assert label(math.nan) == "–" and label(-0.0) == "0"

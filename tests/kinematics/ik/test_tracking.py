@@ -51,6 +51,19 @@ def test_the_error_decays_exponentially(gain):
         assert np.allclose(size, size[0] * np.exp(-gain * t), rtol=5e-3)
 
 
+@pytest.mark.parametrize("name, rows", [("planar-2r", [0, 1]), ("planar-3r", [0, 1, 5])])
+def test_the_rows_of_a_planar_arm_are_those_that_it_can_move(name, rows):
+    """ė + K e = 0 without `rows`; six rows instead give the least squares of what the arm cannot do."""
+    arm, K = dl.load(name), 3.0
+    q = np.array([0.3, 0.8, -0.4])[: arm.n]
+    T = arm.fk(q + [0.2, -0.1, 0.3][: arm.n])
+    e_dot = -arm.jacobian(q) @ tracking_velocity(arm, q, T, gain=K)
+    assert np.allclose((e_dot + K * pose_error(arm.fk(q), T))[rows], 0.0, atol=1e-12)
+    if name == "planar-2r":
+        point = tracking_velocity(arm, q, T[:3, 3], gain=K)
+        assert np.allclose(point, tracking_velocity(arm, q, T, gain=K, rows=("vx", "vy")), atol=1e-12)
+
+
 def test_each_direction_has_its_own_gain():
     t, e = follow(np.array([1.0, 2.0, 4.0, 3.0, 3.0, 3.0]), duration=1.0, dt=5e-3)
     for k, gain in enumerate((1.0, 2.0, 4.0)):

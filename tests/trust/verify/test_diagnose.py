@@ -92,7 +92,7 @@ def test_springs_and_sides(arm, changed, says):
     assert says in [e.words for e in diagnose.explanations(base.linkage, base.states, values)]
 
 
-def case(arm: FourByFour, **members) -> explain.Case:
+def case(arm: FourByFour, **members) -> explain.Ballot:
     quantities = {"composite": ["mass_matrix"], "energies": ["kinetic_energy"], "factorized": ["acceleration"]}
     right = {"newton": {"gravity_torque": arm.gravity_torque, "coriolis_torque": arm.coriolis_torque}}
     failing = {"newton": set(), **{key: set(quantities[key]) for key in members}}
@@ -111,6 +111,38 @@ def test_who_has_the_same_wrong_numbers(arm):
     assert parted == [["composite", "energies"], ["factorized"]]
     parted = explain.groups(case(arm, composite=M, factorized=qdd, energies=1.01 * K), keys)
     assert parted == [["composite", "factorized"], ["energies"]]
+
+
+def test_the_same_quantity_with_other_numbers_is_not_the_same(arm):
+    """1.3 and 1.31 times the rotors; a member in symbols takes part also where the right angles are exact."""
+    values = {
+        key: {"mass_matrix": with_rotors(arm, factor)} for key, factor in (("composite", 1.3), ("energies", 1.31))
+    }
+    values["euler-lagrange"] = values["composite"]
+    failing = {key: {"mass_matrix"} for key in values}
+    ballot = explain.Ballot(arm, values, failing, {"euler-lagrange"})
+    assert explain.groups(ballot, list(values)) == [["composite", "euler-lagrange"], ["energies"]]
+
+
+def test_where_a_difference_is(arm):
+    """At rest, accelerated, or moving only; the words name the terms."""
+    s = arm.states
+    assert s.moving.any() and (~s.moving & ~s.accelerated).any() and (~s.moving & s.accelerated).any()
+    for there, word in (
+        (np.ones(len(s), bool), "rest"),
+        (s.moving | s.accelerated, "acceleration"),
+        (s.moving, "velocity"),
+        (np.zeros(len(s), bool), ""),
+    ):
+        said = diagnose.where(s, there[:, None] * np.array([[1e-3, 0.0]]), 1e-9)
+        assert word in said and bool(said) == bool(word)
+
+
+def test_values_that_are_not_numbers_do_not_agree(arm):
+    M = arm.mass_matrix.copy()
+    assert diagnose.agrees(arm, {"mass_matrix": M})
+    M[3, 1, 1] = np.nan
+    assert not diagnose.agrees(arm, {"mass_matrix": M})
 
 
 def test_states_where_limits_leave_no_room(arm):

@@ -215,6 +215,8 @@ def test_two_files(old, new, cause, says, arm, tmp_path, monkeypatch):
     certificate = dl.verify(arm, against=other(tmp_path, old, new), states=12, without=["pinocchio", "mujoco", *own])
     assert not certificate
     (finding,) = certificate.findings
+    if says == "moved by itself":
+        assert finding.evidence.parts == ("finger_too",)
     assert cause in finding.evidence.cause and says in f"{finding} {certificate.differences}", (
         finding,
         certificate.differences,

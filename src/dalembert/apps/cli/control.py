@@ -5,7 +5,7 @@ Commands know those controllers by name that a bandwidth ω and a damping ζ wil
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from dalembert.robot import Robot
 
 CONTROLLERS = registry.offered("joints")
+ALONE = {  # what the poles of a joint count
+    "accelerations": "(poles and overshoot of a step of the set point: the model is exact)",
+    "torques": "(poles and overshoot of a step of the set point: each joint alone, without gravity)",
+}
 TUNED = tuple(name for name, entry in registry.offered("joints", compiled=True).items() if entry.settings)
 USUAL = "pd-gravity,feedforward-pd,computed-torque"
 SCENARIOS = ("exact", "wrong-start", "payload", "masses", "friction", "noise")
@@ -35,6 +39,8 @@ def _setting(setting: registry.Setting) -> Any:
 
 
 OMEGA, ZETA = _setting(registry.OMEGA), _setting(registry.ZETA)
+FRICTION = option("Friction and springs of the model, unknown to the controllers.")
+COMPENSATE = option("Compensation of the model's friction by the controllers (implies --friction).")
 
 
 @command
@@ -55,6 +61,8 @@ def compare(
     ),
     payload: float = option("Mass at the tip [kg].", type=Number(0), default=1.0),
     mass_error: float = option("Of every inertia.", type=Number(-0.9, 10), default=0.1),
+    friction: bool = FRICTION,
+    compensate_friction: bool = COMPENSATE,
     dt: float = option("First step [s]; it is halved until half of it gives the same.", type=POSITIVE, default=1e-3),
     seed: int = option("Of the noise.", type=click.IntRange(0), default=0),
     plot: str | None = picture("Draw the errors over time"),
@@ -84,22 +92,34 @@ def compare(
     start = output.positions("q0", q0, arm) or arm.home.tolist()
     goal = output.positions("to", to, arm, within=True) or _goal(arm, start)
     with waiting("making the controllers"):
-        each = {name: CONTROLLERS[name].make(arm, omega, zeta) for name in names}
+        each = {
+            name: entry.make(arm, omega, zeta, friction=compensate_friction and (entry.compensates or len(names) == 1))
+            for name, entry in ((name, CONTROLLERS[name]) for name in names)
+        }
     with waiting(f"running {len(names)} controllers in {len(wanted)} scenarios"):
         found = compare_controllers(
             each,
             arm,
             minimum_jerk(start, goal, move) if goal != start else start,
             round(move + rest, 3),
-            scenarios=_scenarios(wanted, payload, mass_error),
+            scenarios=_scenarios(wanted, payload, mass_error, friction or compensate_friction),
             dt=dt,
             seed=seed if "noise" in wanted else None,
         )
     if plot is not None:
         found.plot(plot)
+    compensating = [name for name in names if compensate_friction and CONTROLLERS[name].compensates]
     task = {"start": start, "goal": goal, "move": move, "rest": rest, "omega": omega, "zeta": zeta}
+    task |= {"friction": friction or compensate_friction, "compensating": compensating}
     data = {"robot": arm.name, **task, "rows": found.rows(), "criteria": found.criteria, "plot": plot}
-    output.answer(data, lambda: _show_comparison(found, plot))
+
+    def show() -> None:
+        _show_comparison(found)
+        if friction or compensate_friction:
+            click.echo(f"friction of the model in every scenario; compensated by: {', '.join(compensating) or 'none'}")
+        output.print_files(plot)
+
+    output.answer(data, show)
     output.exit_unless(not (found.verdict == "unresolved").all())
 
 
@@ -112,27 +132,35 @@ def _goal(arm: Robot, start: list[float]) -> list[float]:
     return goal
 
 
-def _scenarios(names: list[str], payload: float, mass_error: float) -> dict[str, Scenario]:
+def _scenarios(names: list[str], payload: float, mass_error: float, friction: bool) -> dict[str, Scenario]:
+    from dataclasses import replace
+
     from dalembert.control import Scenario
     from dalembert.control.scenarios import DEFAULTS
 
     changed = {"payload": Scenario(payload=payload), "masses": Scenario(mass_error=mass_error)}
     words = {"payload": f"payload {payload:g} kg", "masses": f"masses {100 * mass_error:+g} %"}
-    return {
+    found = {
         words.get(name, name): changed[name] if name in changed else DEFAULTS[name.replace("-", " ")] for name in names
     }
+    return {name: replace(s, friction=1.0) for name, s in found.items()} if friction else found
 
 
-def _show_comparison(found: Comparison, plot: str | None) -> None:
+def _show_comparison(found: Comparison) -> None:
     figures = ("RMS error", "max error", "RMS torque", "peak torque", "energy [J]", "step [s]")
     rows: list[tuple[object, ...]] = []
     for row in found.rows():
         scenario, *rest = row.values()
         rows.append((scenario if not rows or rest[0] == found.controllers[0] else "", *map(_round, rest)))
     title = f"{found.robot}: errors [rad, m] and torques [N m, N]"
-    output.print_table(title, ("scenario", "controller", *figures, ""), rows)
+    columns = ["scenario", "controller", *figures, ""]
+    k = columns.index("step [s]")
+    if len({row[k] for row in rows}) == 1:  # one column less fits into 80 characters
+        title += f", time step {rows[0][k]} s"
+        columns.pop(k)
+        rows = [(*row[:k], *row[k + 1 :]) for row in rows]
+    output.print_table(title, columns, rows)
     click.echo(f"{found.argument()}\n{found.criteria}")
-    output.print_files(plot)
 
 
 def _round(x: object) -> object:
@@ -174,6 +202,7 @@ def tune(
         law = CONTROLLERS[controller].make(arm, omega, zeta)
         conditions = law.conditions()
         stiffness = _stiffness(law, controller, arm)
+    loops = _loops(law)
     limit = arm.limits.effort / stiffness
     gains = [g for g in law.gains.each if g.symbol != "limit"]
 
@@ -181,7 +210,13 @@ def tune(
         columns = ("joint", *(f"{g.symbol} {_unit(g, controller)}".strip() for g in gains), "error at full torque")
         rows = zip(arm.joint_names, *(g.values for g in gains), limit.tolist(), strict=True)
         output.print_table(f"{arm.name}: {controller} for ω = {omega:g} rad/s, ζ = {zeta:g}", columns, rows)
-        click.echo(f"{law.equation}\n{_describe_poles(omega, zeta)}")
+        click.echo(law.equation)
+        same: dict[str, list[str]] = {}
+        for joint, loop in zip(arm.joint_names, loops, strict=True):
+            same.setdefault(str(loop), []).append(joint)
+        for text, joints in same.items():
+            click.echo(f"{'each joint' if len(same) == 1 else ', '.join(joints)}: {text}")
+        click.echo(ALONE["accelerations" if CONTROLLERS[controller].accelerations else "torques"])
         click.echo(f"claim: {conditions.claim}\nsource: {conditions.source}")
         for c in conditions.items:
             click.echo(f" {VERDICTS[c.verdict]} {c}")
@@ -195,6 +230,8 @@ def tune(
         "joints": arm.joint_names,
         "gains": {g.symbol: g.values for g in gains},
         "error_at_full_torque": limit,
+        "poles": [[[p.real, p.imag] for p in loop.poles] for loop in loops],
+        "overshoot": [loop.overshoot for loop in loops],
         "claim": conditions.claim,
         "source": conditions.source,
         "conditions": [{key: getattr(c, key) for key in keys} | {"numbers": dict(c.numbers)} for c in conditions.items],
@@ -219,13 +256,45 @@ def _stiffness(law: Controller, controller: str, arm: Robot) -> NDArray[np.float
     return kp * find_magnitudes(arm).seen_inertia.max(axis=0) if accelerations else kp
 
 
-def _describe_poles(omega: float, zeta: float) -> str:
-    """What a joint does that has these poles."""
-    from dalembert.control import MassSpringDamper
+class _Loop(NamedTuple):
+    """The closed loop of one joint: its poles [1/s], how it moves in a word, and the overshoot of a step of the set
+    point (part of the step), None if it is not stable."""
 
-    loop = MassSpringDamper(1.0, 2 * zeta * omega, omega**2)
-    poles = " and ".join(f"{p:.4g}" if p.imag else f"{p.real:.4g}" for p in loop.poles)
-    return f"poles {poles} 1/s, {loop.regime}, overshoot {loop.overshoot:.1%}"
+    poles: list[complex]
+    regime: str
+    overshoot: float | None
+
+    def __str__(self) -> str:
+        shown = []
+        for p in self.poles:
+            if p.imag == 0:
+                shown.append(f"{p.real:.4g}")
+            elif p.imag > 0:
+                shown.append(f"{p.real:.4g} ± {p.imag:.4g}i")
+        listed = ", ".join(shown[:-1]) + " and " * (len(shown) > 1) + shown[-1]
+        parts = (
+            f"poles {listed} 1/s",
+            self.regime,
+            *(() if self.overshoot is None else (f"overshoot {self.overshoot:.1%}",)),
+        )
+        return ", ".join(filter(None, parts))
+
+
+def _loops(law: Controller) -> list[_Loop]:
+    """The loop of each joint."""
+    from dalembert.control import MassSpringDamper, step_figures
+
+    found = []
+    for loop in law.joint_loops():
+        if len(loop.den) == 3:
+            J, kd, kp = loop.den.tolist()
+            second = MassSpringDamper(J, kd, kp)
+            found.append(_Loop(list(second.poles), second.regime, second.overshoot))
+        else:
+            poles = sorted(loop.poles.astype(complex).tolist(), key=lambda p: (p.real, p.imag))
+            stable = bool(loop.stable)
+            found.append(_Loop(poles, "" if stable else "unstable", step_figures(loop).overshoot if stable else None))
+    return found
 
 
 def _answer_plant(num: str | None, den: str | None, delay: float) -> None:

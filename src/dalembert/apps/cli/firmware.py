@@ -28,6 +28,7 @@ def firmware(
     q0: str | None = vector("Where a motion begins [rad, m], 30deg for degrees; home if not given."),
     to: str | None = vector("Where it goes: it is compiled in. Without it, what is wanted is given at each call."),
     move: float = option("Seconds for the way there, of least jerk.", type=POSITIVE, default=2.0),
+    compensate_friction: bool = option("Compensation of the model's friction, as 'dalembert identify' finds it."),
     torque_limits: bool = option("Torques end at the robot's efforts."),
     positions_only: bool = option("The robot measures no rates: they are made of positions."),
     lag: float = option("Time constant of a filter of rates [s]; 0: none.", type=Number(0), default=0.0),
@@ -58,7 +59,7 @@ def firmware(
     start = output.positions("q0", q0, arm, within=True) or arm.home.tolist()
     goal = output.goal("to", to, arm)
     with waiting("compiling"):
-        controller = _controller(arm, law, omega, zeta, goal is not None)
+        controller = _controller(arm, law, omega, zeta, goal is not None, compensate_friction)
         made = make_firmware(
             arm,
             controller,
@@ -77,7 +78,7 @@ def firmware(
     output.answer(lambda: _data(made, files), lambda: _show(made, files))
 
 
-def _controller(arm: Robot, law: str, omega: float, zeta: float, moves: bool) -> Controller:
+def _controller(arm: Robot, law: str, omega: float, zeta: float, moves: bool, friction: bool) -> Controller:
     from dalembert.control.registry import CONTROLLERS
     from dalembert.errors import choose
 
@@ -86,7 +87,7 @@ def _controller(arm: Robot, law: str, omega: float, zeta: float, moves: bool) ->
         output.refuse_idle(f"{law} has no gains", "omega", "zeta")
     if moves and entry.follows == "tip":
         raise click.UsageError(f"--to gives joint positions, and {law} follows the tip: give its motion at each call")
-    return entry.make(arm, omega, zeta, q=arm.home)
+    return entry.make(arm, omega, zeta, q=arm.home, friction=friction)
 
 
 def _motion(arm: Robot, start: list[float], goal: list[float], move: float) -> object:
@@ -107,7 +108,7 @@ def _data(made: Firmware, files: list[str]) -> dict[str, object]:
             "undefined": code.undefined,
         }
     found = {"float32_errors": made.float32_errors[1], "float32_bound": made.float32_bound.bounds[-1]}
-    return data | {"box": made.box, **found}
+    return data | {"box": made.box, **found, "left_out": made.left_out}
 
 
 def _show(made: Firmware, files: list[str]) -> None:
@@ -121,4 +122,6 @@ def _show(made: Firmware, files: list[str]) -> None:
     worst = output.number(float(made.float32_errors[1].max()), 2)
     proved = "no bound is proved" if made.proved is None else f"never above {output.number(made.proved, 2)}"
     click.echo(f"error of float32 in its ranges: {worst} at random states, {proved} (README.md has each)")
+    for sentence in made.left_out:
+        click.echo(f"left out: {sentence}")
     output.print_files(*files)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.control import CONTROLLERS, OMEGA, TUNED, ZETA
+from dalembert.apps.cli.control import COMPENSATE, CONTROLLERS, FRICTION, OMEGA, TUNED, ZETA
 from dalembert.apps.cli.options import (
     POSITIVE,
     ROBOT,
@@ -65,7 +65,8 @@ def simulate(
     payload: float = option(
         "Mass at the tip [kg]; the law is not told.", type=Number(0), default=0.0, show_default=False
     ),
-    friction: bool = option("With the model's friction and springs; the law is not told."),
+    friction: bool = FRICTION,
+    compensate_friction: bool = COMPENSATE,
     torque_limits: bool = option("Torques end at the robot's efforts."),
     limits: str | None = option(
         "Where a joint reaches its limit: end the run, bounce, or go on and say when.", type=click.Choice(LIMITS)
@@ -80,8 +81,8 @@ def simulate(
 ) -> None:
     """Simulate a robot, free or under a controller: final errors, peak torques, energy books.
 
-    A payload and friction are the robot's; the controller believes in the description as it is. Exit code 1 if the
-    run did not come to its end.
+    The payload is unknown to the controller, and so is friction without --compensate-friction. Exit code 1 if the run
+    did not come to its end.
 
     \b
     Examples: dalembert simulate planar-2r --q0 0,0 --duration 5
@@ -97,7 +98,8 @@ def simulate(
     if to is None and move is not None:
         raise click.UsageError("--move is the time for the way --to a goal, and there is no goal")
     if name == FREE:
-        output.refuse_idle("they are a controller's, and the arm is free", "omega", "zeta", "torque-limits")
+        idle = ("omega", "zeta", "torque-limits", "compensate-friction")
+        output.refuse_idle("they are a controller's, and the arm is free", *idle)
     if name == "feedforward":
         output.refuse_idle("feedforward has no gains", "omega", "zeta")
     if not payload:
@@ -108,7 +110,7 @@ def simulate(
     start = output.positions("q0", q0, arm) or arm.home.tolist()
     rates = output.rates("qd0", qd0, arm)
     goal = output.goal("to", to, arm)
-    law = None if name == FREE else CONTROLLERS[name].make(arm, omega, zeta)
+    law = None if name == FREE else CONTROLLERS[name].make(arm, omega, zeta, friction=compensate_friction)
     with waiting("compiling the loop", heavy=True) as say:
         run = simulate_robot(
             _plant(arm, payload),
@@ -119,7 +121,7 @@ def simulate(
             dt=dt,
             solver=Solver(method, progress=lambda part: say(f"simulating: {part:.0%}")),
             reference=None if law is None else _reference(arm, start, goal, duration / 2 if move is None else move),
-            friction=True if friction else None,
+            friction=True if friction or compensate_friction else None,
             limits=JointLimits("robot" if torque_limits else None, limits),
             measures=Measures(world=None if world is None and floor is None else _read_world(world, floor)),
         )

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dalembert.apps.cli.terminal import interruptible
 from dalembert.words import command_line
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def command(function: Callable[..., None]) -> click.Command:
     every = {**declared, "as_json": (JSON, "bool")} if "as_json" not in declared else declared
 
     def run(**given: object) -> None:
-        with command_line():
+        with command_line(), interruptible():
             made = {name: group.make({one: given[one] for one in group.options}) for name, group in groups.items()}
             function(**{name: made[name] if name in made else given[name] for name in own})
 

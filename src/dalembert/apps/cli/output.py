@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, TypedDict
 import click
 from click.core import ParameterSource
 
+from dalembert.apps.cli.encoding import encodable, is_unicode
 from dalembert.apps.cli.terminal import JOINTS, echo_styled
 from dalembert.names import in_line, in_terminal
 from dalembert.words import read_number
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
 ARRANGING = ("base", "robot", "free")
 READING = ("strict", "allow", "package-dir", *ARRANGING)
 WIDTH_WHEN_PIPED = 120
-LONG = 1000  # rows: of more, rich takes too long over its layout (milliseconds a row)
 INVISIBLE = 1e-12  # a table for people shows rounding errors as zero
 
 
@@ -116,8 +118,8 @@ def print_files(*paths: str | None) -> None:
 
 
 def print_json(data: object) -> None:
-    """JSON has no infinity: it becomes null."""
-    click.echo(json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+    """Print JSON, with null for infinity and NaN. Characters become escapes if the encoding is not UTF-8."""
+    click.echo(json.dumps(_plain(data), indent=2, ensure_ascii=not is_unicode(sys.stdout), allow_nan=False))
 
 
 def need_numbers(*results: ArrayLike) -> None:
@@ -139,52 +141,50 @@ def _plain(x: object) -> object:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table on the terminal: text to the left, numbers to the right."""
-    rows = [list(row) for row in rows]
-    if len(rows) > LONG:
-        _print_long_table(title, columns, rows)
-        return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+    """Print a table, text left-aligned and numbers right-aligned; in a narrow terminal as blocks of "name: value"."""
+    from rich.cells import cell_len
 
-    table = Table(show_header=any(columns), box=box.SIMPLE_HEAD, pad_edge=False)
-    for k, column in enumerate(columns):
-        numeric = any(isinstance(row[k], (int, float)) for row in rows)
-        table.add_column(in_terminal(column), justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*map(_cell, row))
-    piped = not sys.stdout.isatty()
-    console = Console(width=WIDTH_WHEN_PIPED if piped else None, markup=False, highlight=False)
-    with console.capture() as shown:  # rich has ways of its own with a pipe that breaks
-        console.print(in_terminal(title), style="bold", soft_wrap=True)
-        console.print(table)
-    echo_styled(shown.get())
+    from dalembert.apps.cli.table import fold, lay_out
+
+    rows = [list(row) for row in rows]
+    numeric = [any(isinstance(row[k], (int, float)) for row in rows) for k in range(len(columns))]
+    head, *lines = lay_out([_text(c) for c in columns], [[*map(_cell, row)] for row in rows], numeric, width())
+    for line in [*fold(_text(title), width()), *head] if title else head:
+        _echo_heading(line)
+    if head:
+        click.echo("-" * max(cell_len(line) for part in (head, *lines) for line in part))
+    for row in lines:
+        click.echo("\n".join(row))
+    click.echo()
+
+
+def width() -> int:
+    """Return the width of the terminal [characters], or of a table in a file."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH_WHEN_PIPED
+
+
+def _echo_heading(line: str) -> None:
+    bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    echo_styled(click.style(line, bold=True) + "\n" if bold else line + "\n")
+
+
+def _text(x: object) -> str:
+    return encodable(in_terminal(str(x)), sys.stdout)
 
 
 def _cell(x: object) -> str:
-    return number(x) if isinstance(x, (int, float)) else in_terminal(str(x))
-
-
-def _print_long_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    cells = [[in_terminal(c) for c in columns], *([_cell(x) for x in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    numeric = [isinstance(x, (int, float)) for x in rows[0]]
-    click.echo(in_terminal(title))
-    for row in cells:
-        padded = (x.rjust(w) if right else x.ljust(w) for x, w, right in zip(row, widths, numeric, strict=True))
-        click.echo("  ".join(padded).rstrip())
+    return _text(number(x) if isinstance(x, (int, float)) else x)
 
 
 def number(x: float, digits: int = 5) -> str:
-    """A number for reading: no −0, ∞ as a sign."""
+    """Return a number for people to read: never -0, and ∞ for infinity."""
     if isinstance(x, int):
         return str(x)
     if math.isinf(x):
-        return "∞" if x > 0 else "−∞"
+        return "∞" if x > 0 else "-∞"
     if abs(x) < INVISIBLE:
         return "0"
-    return f"{x:.{digits}g}".replace("-", "−")
+    return f"{x:.{digits}g}"
 
 
 def numbers(name: str, text: str | None, n: int, each: str = "one per joint") -> list[float] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import indent
@@ -14,6 +15,7 @@ import click
 
 from dalembert.apps.cli import output
 from dalembert.apps.cli.options import ROBOT, TIP, NewFile, command, option
+from dalembert.apps.cli.table import cell_width, fold
 from dalembert.files import whole
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ LIMITS = ("lower", "upper", "velocity", "effort")
 LOOP = ("name", "kind", "first", "second", "length")
 FORMATS = ("urdf", "toml", "dh", "modified-dh", "screws")
 SUFFIXES = {".urdf": "urdf", ".toml": "toml"}
+MAX_KINDS = 8  # letters in the table of robots
 CONVENTIONS = {"dh": "standard", "modified-dh": "modified"}
 
 
@@ -46,8 +49,15 @@ def robots() -> None:
         row = {"name": name, "joints": robot.n, "kinds": kinds, "loops": len(robot.loops), "mass": robot.mass}
         rows.append({**row, "about": about})
     columns = ("name", "joints", "kinds", "loops", "mass [kg]", "what it is")
-    shown = [tuple((row | {"loops": row["loops"] or ""}).values()) for row in rows]
+    shown = [
+        tuple((row | {"kinds": _summary(str(row["kinds"])), "loops": row["loops"] or ""}).values()) for row in rows
+    ]
     output.answer(rows, lambda: output.print_table("Bundled robots", columns, shown))
+
+
+def _summary(kinds: str) -> str:
+    """RRPR, but counts for many joints: 18 R, 6 P."""
+    return kinds if len(kinds) <= MAX_KINDS else ", ".join(f"{n} {kind}" for kind, n in Counter(kinds).most_common())
 
 
 @command
@@ -106,7 +116,10 @@ def _show_card(arm: Robot, card: dict[str, Any]) -> None:
     gravity = ", ".join(output.number(g) for g in card["gravity"])
     click.echo(f"tip: {tip}\ngravity: ({gravity}) m/s² in {arm.frames[0]!r}")
     if card["notes"]:
-        click.echo(f"\n{indent(card['notes'], '  ')}")  # so that none of its lines passes for one of ours
+        width = output.width() - 2
+        paragraphs = [p if cell_width(p) <= width else " ".join(p.split()) for p in card["notes"].split("\n\n")]
+        notes = "\n".join(fold("\n\n".join(paragraphs), width))
+        click.echo(f"\n{indent(notes, '  ')}")  # indented: no line of a file passes for one of ours
     click.echo()
     rows: list[Sequence[object]] = [(i, *joint.values()) for i, joint in enumerate(card["joints"], 1)]
     columns = ("", "joint", "kind", "lower", "upper", "velocity", "effort")

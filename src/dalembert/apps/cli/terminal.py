@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
 import click
 
+from dalembert.apps.cli.encoding import prepare
 from dalembert.errors import DalembertError
 from dalembert.names import in_terminal
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 PATIENCE = 1.0  # [s] before anything is shown to whoever waits
 MANY_JOINTS = 100  # of more, closed forms and compiled loops take minutes, and that is said at once
 JOINTS = f"{__name__}.joints"  # under which the context of a command keeps how many its robot has
+SHOW_CURSOR = b"\x1b[?25h"  # a status line hides it
 INTERRUPTED, UNREAD = 130, 141  # what shells report of programs that SIGINT and SIGPIPE ended
 
 
@@ -55,6 +59,31 @@ def report_errors() -> Iterator[None]:
         raise click.ClickException(f"there is not enough memory for this{detail}") from None
 
 
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """While the body of a command runs, raise KeyboardInterrupt on Ctrl-C, but end the process if a module is being
+    imported. Nothing changes where Ctrl-C is not left to the system, as `dalembert.__main__` leaves it."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            if sys.stderr is not None and sys.stderr.isatty():
+                os.write(2, SHOW_CURSOR)
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+        frame = frame.f_back
+    raise KeyboardInterrupt
+
+
 def _sentence(error: OSError) -> str:
     what = error.strerror or str(error) or type(error).__name__
     return f"{error.filename}: {what}" if error.filename is not None else f"the output cannot be written: {what}"
@@ -69,14 +98,14 @@ def _silence() -> None:
 
 
 def prepare_streams() -> None:
-    """A terminal that knows no Greek shows question marks instead of failing, and one that obeys escapes sees those of
-    files spelled out; what is closed takes what it is given."""
+    """Spell characters in ASCII that a stream cannot encode, and escape sequences of files in plain characters. Discard
+    the output of a closed stream."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - for as long as the program runs
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            prepare(stream)
     if isinstance(sys.stdout, io.TextIOWrapper) and "write" not in vars(sys.stdout):
         write = sys.stdout.write
         vars(sys.stdout).update(write=lambda text: write(in_terminal(text)), write_styled=write)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dalembert.apps.page.scene import Scene
 from dalembert.arguments import Array
-from dalembert.draw.scene import corners_of
+from dalembert.draw.scene import corners_of, place_part
 from dalembert.draw.svg.elements import picture, short
 
 WIDTH, HEIGHT = 720, 460
@@ -51,7 +51,7 @@ def _pixels(scene: Scene, w: int, h: int, width: float, height: float) -> NDArra
     image, depth = np.zeros((h, w, 4), np.uint8), np.full((h, w), -np.inf)
     some = TRIANGLES / max(sum(len(part.solid.faces) for part in scene.parts), 1)
     for part in scene.parts:
-        T, solid = poses[part.body], part.solid
+        T, solid = place_part(scene.robot, poses, part), part.solid
         if some < 1 and not solid.outward:
             solid = solid.simplify(max(120, int(some * len(solid.faces))))
         seen = (solid.vertices @ T[:3, :3].T + T[:3, 3] - center) @ view.T

@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.algorithms import kinematics
 from dalembert.arguments import Array
 from dalembert.caching import cached_property
-from dalembert.describe.description import Mesh
+from dalembert.describe.description import Cylinder, Mesh
 from dalembert.draw import html
 from dalembert.draw.scene import (
     DrawnPart,
@@ -130,7 +130,12 @@ class Scene:
             "center": _round(center),
             "radius": radius,
             "start": _round(self.start),
-            "parts": [_pack(part) for part in self.parts],
+            "parts": [_pack(part) for part in self.parts if not part.rail],
+            "rails": [
+                {"body": part.body, "color": part.color, "radius": part.geometry.radius}
+                for part in self.parts
+                if part.rail and isinstance(part.geometry, Cylinder)
+            ],
         }
 
 

@@ -16,7 +16,7 @@ from dalembert.collision import Collision, Contact, World
 from dalembert.collision.along import find_spans
 from dalembert.collision.enclose import shapes_of
 from dalembert.draw import html
-from dalembert.draw.scene import TOUCHING_COLOR, DrawnPart, bodies_touching, obstacle_parts
+from dalembert.draw.scene import TOUCHING_COLOR, DrawnPart, bodies_touching, obstacle_parts, place_part
 from dalembert.draw.svg import Curve, lines
 from dalembert.errors import DalembertError, InputError
 from dalembert.planning.motion import Plan
@@ -87,7 +87,9 @@ def postures(
         T = scene.poses(q)
         for part in scene.parts:
             mark = TOUCHING_COLOR if part.body in red else color or part.color
-            parts.append(replace(part, body=-1, pose=T[part.body] @ part.pose, color=mark))
+            parts.append(
+                replace(part, body=-1, pose=place_part(scene.robot, T, part) @ part.pose, color=mark, rail=False)
+            )
     return Scene(scene.robot, tuple(parts))
 
 

@@ -78,7 +78,7 @@ def _moving(k: int, offset: float, turns: bool) -> Markup:
     if abs(offset) < SAME:
         return q
     size = _angle(abs(offset)) if turns else html.number(abs(offset))
-    return html.joined([q, f" {'+' if offset > 0 else '−'} ", size])
+    return html.joined([q, f" {'+' if offset > 0 else '-'} ", size])
 
 
 def _angle(x: float) -> str:
@@ -91,7 +91,7 @@ def _angle(x: float) -> str:
     top, bottom = k // common, 12 // common
     if top == 0:
         return "0"
-    front = {1: "", -1: "−"}.get(top, f"{abs(top)}" if top > 0 else f"−{abs(top)}")
+    front = {1: "", -1: "-"}.get(top, f"{abs(top)}" if top > 0 else f"-{abs(top)}")
     return f"{front}π" + (f"/{bottom}" if bottom > 1 else "")
 
 

@@ -47,8 +47,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], kinds: Sequence[st
 
 def short(x: float, digits: int = 3) -> str:
     if not np.isfinite(x):
-        return "∞" if x > 0 else "−∞" if x < 0 else "?"
-    return f"{0.0 if abs(x) < 1e-9 else x:.{digits}g}".replace("-", "−")
+        return "∞" if x > 0 else "-∞" if x < 0 else "?"
+    return f"{0.0 if abs(x) < 1e-9 else x:.{digits}g}"
 
 
 # ---------------------------------------------------------------------------------------------------- how it stands

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,7 @@ from dalembert.draw.scene import (
     look_of,
     obstacle_parts,
     place_along,
+    place_part,
     up_of,
 )
 from dalembert.draw.skeleton import plane_of
@@ -66,6 +67,8 @@ class Scene:
         for k, part in enumerate(() if world is None else obstacle_parts(world)):
             self._shape(k, part, "/obstacles")
         self.shapes = [self._shape(k, part) for k, part in enumerate(self.look.parts)]
+        drawn = zip(self.shapes, self.look.parts, strict=True)
+        self.rails = [(cast("CylinderHandle", shape), part) for shape, part in drawn if part.rail]
         self.touching: set[int] = set()  # bodies drawn as such
         self.package_dirs = package_dirs
         self.frames, self.names = self._frames()
@@ -81,8 +84,14 @@ class Scene:
     def show(self, q: Array) -> None:
         """Moves the bodies to the joint positions q."""
         with self.server.atomic():
-            for node, T in zip(self.bodies, body_poses(self.robot, q), strict=False):
+            poses = body_poses(self.robot, q)
+            for node, T in zip(self.bodies, poses, strict=False):
                 node.wxyz, node.position = quaternion(T[:3, :3]), T[:3, 3]
+            for shape, part in self.rails:
+                T = place_part(self.robot, poses, part) @ part.pose
+                length = float(np.linalg.norm(T[:3, 2]))
+                turned = np.column_stack((T[:3, :2], np.cross(T[:3, 0], T[:3, 1])))
+                shape.wxyz, shape.position, shape.height = quaternion(turned), T[:3, 3], length
             if self.total is not None:
                 self.total.position = np.array(center_of_mass(self.loaded.model, q.tolist()), float)
 
@@ -152,7 +161,7 @@ class Scene:
 
     def _shape(self, k: int, part: DrawnPart, where: str | None = None) -> Drawn:
         add = self.server.scene
-        name = f"{where or owner(part.body)}/shape{k}"
+        name = f"{where or owner(-1 if part.rail else part.body)}/shape{k}"
         rgb = tuple(bytes.fromhex(part.color[1:]))
         place: _Place = {"wxyz": quaternion(part.pose[:3, :3]), "position": part.pose[:3, 3]}
         match part.geometry:

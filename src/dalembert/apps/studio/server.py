@@ -12,6 +12,7 @@ import contextlib
 import io
 import ipaddress
 import logging
+import re
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -102,6 +103,9 @@ def url_of(host: str, port: int) -> str:
 
 
 # ------------------------------------------------------------------------------------------------------- who may come
+HOST = re.compile(r"(\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[0-9A-Za-z._-]+))(:[0-9]{1,5})?")  # the whole header
+
+
 class Guard:
     """Looks at a request before viser does.
 
@@ -129,15 +133,15 @@ class Guard:
         return None
 
     def known(self, host: str) -> bool:
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-        except ValueError:  # "[": no host at all
+        written = HOST.fullmatch(host)
+        if written is None:
             return False
         try:
-            ipaddress.ip_address(name)
-            return True
+            if written["address"]:
+                return ipaddress.IPv6Address(written["address"]).version == 6
+            return ipaddress.IPv4Address(written["name"]).version == 4
         except ValueError:
-            return name in self.names
+            return (written["name"] or "").lower() in self.names
 
     def before(self, answer: Answer) -> Answer:
         """viser's own answer to a request, for those that are welcome."""

@@ -5,6 +5,7 @@ placement  <compiler> and <option>, positions and the five ways to write an orie
 geoms      a geom's shape and its inertia; meshes of <asset>, by MuJoCo's rules
 joints     hinges and slides
 couplings  joints coupled as mimic joints, <connect> and <weld> as loops; actuators and tendons that resist
+write      a Description as MJCF text
 read       bodies as links, and what could not be carried in sentences
 """
 

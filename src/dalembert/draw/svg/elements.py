@@ -191,11 +191,11 @@ def short(x: float) -> str:
 
 
 def label(x: float, digits: int = 4) -> str:
-    """A number for reading: a true minus, no 1e+03."""
+    """Return a number for people to read: 2.5·10⁷ instead of 2.5e+07, and the ASCII minus, so that it can be pasted."""
     if x == 0:
         return "0"
     if not math.isfinite(x):
-        return "∞" if x > 0 else "−∞" if x < 0 else "–"
+        return "∞" if x > 0 else "-∞" if x < 0 else "–"
     size = abs(x)
     if 1e-3 <= size < 1e5:
         text = f"{x:.{digits}g}"
@@ -205,7 +205,7 @@ def label(x: float, digits: int = 4) -> str:
         mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
         power = "".join("⁻" if c == "-" else "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(c)] for c in str(int(exponent)))
         text = f"10{power}" if mantissa == "1" else f"{mantissa}·10{power}"
-    return text.replace("-", "−")
+    return text
 
 
 def width_of(words: str, size: float = FONT) -> float:

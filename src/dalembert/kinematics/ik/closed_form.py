@@ -55,7 +55,7 @@ def closed_form(
     if isinstance(solver, str):
         need_tree(robot.model)
         raise InputError(f"no closed form for {robot.name!r}: {solver}")
-    start = solver.zero if q0 is None else targets.as_start(q0, robot.n)
+    start = solver.zero if q0 is None else targets.as_start(q0, robot.joint_names, robot.n)
     if not (type(T) is np.ndarray and T.dtype == np.float64 and T.shape[-2:] == (4, 4)):
         T = targets.as_targets(T)
     return solver.solve(T, start, robot.threads)

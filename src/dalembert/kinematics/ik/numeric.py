@@ -286,11 +286,12 @@ def _search(
 ) -> Solution:
     """The solutions of many poses; of what is not reached the nearest point, unless there is no `polish`."""
     poses = targets.as_targets(T, points=not made.rotated or (isinstance(rows, str) and rows == "position"))
+    read = partial(targets.as_start, joints=robot.joint_names, n=robot.n)
     if secondary is not None and not isinstance(secondary, str):
         # A posture to stay near is where to begin. Joints that do not move the frame can take its values.
-        posture = targets.as_start(secondary, robot.n)
-        q0 = posture if q0 is None else np.where(made.moves, targets.as_start(q0, robot.n), posture)
-    start = made.first if q0 is None else np.clip(targets.as_start(q0, robot.n), made.low, made.high)
+        posture = read(secondary)
+        q0 = posture if q0 is None else np.where(made.moves, read(q0), posture)
+    start = made.first if q0 is None else np.clip(read(q0), made.low, made.high)
     if made.locked:
         made = replace(made, starts=np.where(made.moves, made.starts, start.reshape(-1, robot.n)[0]))
     targets.check_batches(poses.shape[:-2], start.shape[:-1])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import Array, plain_array
+from dalembert.arguments import Array, in_joint_order, plain_array
 from dalembert.errors import InputError
 from dalembert.scalar import Scalar, absolute, maximum
 from dalembert.spatial.vector import cross, dot
@@ -34,8 +35,9 @@ def as_targets(T: ArrayLike, points: bool = False) -> Array:
     return array
 
 
-def as_start(q0: ArrayLike, n: int) -> Array:
+def as_start(q0: ArrayLike, joints: Sequence[str], n: int) -> Array:
     """Joint positions (..., n), finite."""
+    q0 = cast("ArrayLike", in_joint_order("q0", q0, joints))
     try:
         array = np.asarray(plain_array(q0, "q0"), float)
     except (TypeError, ValueError):

@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike
 from dalembert.arguments import Array, array, number
 from dalembert.errors import InputError, unknown
 from dalembert.kernels import need_tree
-from dalembert.kinematics.ik.numeric import goal as goal_of
-from dalembert.kinematics.ik.targets import as_targets
+from dalembert.kinematics.ik.targets import as_poses, as_targets
+from dalembert.kinematics.jacobian import natural
+from dalembert.kinematics.tasks import ROTATION, Rows, task
 from dalembert.quadratic import TOLERANCE, need_daqp, solve_qp
 from dalembert.spatial import rotation
 from dalembert.system import Jointed
@@ -62,30 +63,30 @@ def tracking_velocity(
     gain: ArrayLike = 1.0,
     frame: str | None = None,
     *,
-    rows: str | Sequence[float] = "pose",
+    rows: Rows | None = None,
     method: str = "inverse",
     posture_rate: ArrayLike | None = None,
 ) -> Array:
-    """q̇ (..., n) of the law above. `twist` is ẋ_d (..., 6), zero if not given; `gain` K [1/s], one number or six;
-    `posture_rate` is q̇_ref, of which what does not move the frame is used. `method` replaces J⁺: "inverse", "damped"
-    (Jᵀ(JJᵀ + λ²)⁻¹), "transpose" (Jᵀ/σ²), with which the error decays, but not at the rate K. Six weights as `rows`
-    weigh what cannot be had all at once. [Lee]."""
+    """Return q̇ (..., n) of the law above.  [Lee].
+
+    `twist` is ẋ_d (..., 6), zero if not given; `gain` K [1/s] is one number or six; `posture_rate` is q̇_ref, of which
+    what does not move the frame is used. `rows` as in `tasks.task`; without, the natural ones: a planar arm of two
+    joints follows x and y. Six weights weigh what cannot be had all at once. `method` replaces J⁺: "inverse", "damped"
+    (Jᵀ(JJᵀ + λ²)⁻¹), "transpose" (Jᵀ/σ²), with which the error decays, but not at the rate K."""
     need_tree(robot.model)
     if method not in METHODS:
         raise unknown("method", method, METHODS)
-    weights = np.asarray(goal_of(rows, None).weights)
-    used = np.flatnonzero(weights)
-    scale = np.ones(len(used)) if isinstance(rows, str) else weights[used]
+    chosen = natural(robot, frame) if rows is None else task(rows)
     at = array("q", q, (..., robot.n))
-    targets = as_targets(T, points=isinstance(rows, str) and rows == "position")
+    turned = bool(chosen.matrix[:, ROTATION].any())
+    targets = as_targets(T, points=not turned)
     array("T", targets)
     gains = array("gain", gain, (), (6,))
-    wanted = gains * pose_error(robot.fk(at, frame), targets)
+    wanted = gains * pose_error(robot.fk(at, frame), as_poses(targets, turned))
     if twist is not None:
         wanted = wanted + array("twist", twist, (..., 6))
-    J = scale[:, None] * robot.jacobian(at, frame)[..., used, :]
-    inverse = METHODS[method](J)
-    rate: Array = (inverse @ (scale * wanted[..., used])[..., None])[..., 0]
+    J = chosen.jacobian(robot.jacobian(at, frame))
+    rate: Array = (METHODS[method](J) @ chosen.reduce("twist", wanted)[..., None])[..., 0]
     if posture_rate is not None:
         b = array("posture_rate", posture_rate, (..., robot.n))[..., None]
         rate = rate + (b - _pseudo_inverse(J) @ (J @ b))[..., 0]

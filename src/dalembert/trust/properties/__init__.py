@@ -1,6 +1,9 @@
 """The property lab: what every mechanism's equations have in common, stated, shown and measured.
 
 lab           `lab`: all properties of a Robot, a LagrangianSystem, or of functions of your own, in one report
+property      a property with its verdict, and a report of several
+mechanism     the mechanism under test: its terms as functions, at many states
+identities    properties proved as identities of polynomials
 inertia       of M: symmetric, positive definite, bounded
 coriolis      of c and C: quadratic, the choices of C, which of them keep Ṁ − 2C skew, and what that is worth
 gravity       of g: a gradient, bounded, its work

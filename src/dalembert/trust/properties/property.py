@@ -79,8 +79,8 @@ class Property:
 
 
 def write_number(x: float) -> str:
-    """A number of a report, four digits."""
-    return f"{x:.4g}".replace("-", "−") if math.isfinite(x) else ("∞" if x > 0 else "−∞")
+    """Return a number with four digits, ∞ for infinity."""
+    return f"{x:.4g}" if math.isfinite(x) else ("∞" if x > 0 else "-∞")
 
 
 def _barless(latex: str) -> str:

@@ -216,7 +216,7 @@ function livePage(root, data, robot) {
       input.addEventListener("change", () => { S.stops = Number(input.checked); touch(); });
       refresh.push(() => { input.checked = S.stops > 0; });
     }
-    make("p", "Controllers believe the model as its file has it: a payload, friction and another gravity are news to them.", where, { class: "aside" });
+    make("p", "Controllers use the nominal model. The payload, the friction and the changed gravity are not part of it.", where, { class: "aside" });
   }
   if (has("joints") && (robot || !scene.loops)) {
     const where = panel("Joints", "joints"), rows = make("div", "", where, { class: "joints" });

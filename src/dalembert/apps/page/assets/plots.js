@@ -33,9 +33,9 @@ function makeChart(where, title, label, least) {
     const rows = roundTicks(y0, y1, Math.max(2, (h - top - bottom) / 24)), columns = roundTicks(x0, x1, Math.max(2, (w - left - right) / 48));
     pen.beginPath();
     pen.textAlign = "right"; pen.textBaseline = "middle";
-    for (const v of rows.ticks) { pen.moveTo(left, up(v)); pen.lineTo(w - right, up(v)); pen.fillText(v.toFixed(rows.digits).replace("-", "−"), left - 6, up(v)); }
+    for (const v of rows.ticks) { pen.moveTo(left, up(v)); pen.lineTo(w - right, up(v)); pen.fillText(v.toFixed(rows.digits), left - 6, up(v)); }
     pen.textAlign = "center"; pen.textBaseline = "top";
-    for (const v of columns.ticks) { pen.moveTo(across(v), top); pen.lineTo(across(v), h - bottom); pen.fillText(v.toFixed(columns.digits).replace("-", "−"), across(v), h - bottom + 4); }
+    for (const v of columns.ticks) { pen.moveTo(across(v), top); pen.lineTo(across(v), h - bottom); pen.fillText(v.toFixed(columns.digits), across(v), h - bottom + 4); }
     pen.stroke();
     pen.textAlign = "right"; pen.fillStyle = color("--faint"); pen.fillText(units, w - right, h - 12);
     pen.save();

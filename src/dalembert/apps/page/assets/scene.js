@@ -199,6 +199,10 @@ function openScene(canvas, scene, { grab = () => null, drawn = () => {}, asked =
     T = forward(state.q);
     if (grid) one(grid, identity, lineColor(), 0.7);
     for (const part of parts) one(part, poseOf(part.body), part.color, 1);
+    for (const { body, radius, color } of scene.rails) { // from the frame of a sliding joint at q = 0 to the body
+      const ends = [times(poseOf(scene.bodies[body].parent), scene.bodies[body].placement), T[body]].map((P) => [P[3], P[7], P[11]]);
+      one(shapes.bar, barBetween(...ends, radius), rgb(color), 1);
+    }
     const shown = state.frames ? scene.frames : scene.frames.filter((f) => f.name === scene.tip);
     for (const frame of shown) {
       const pose = times(poseOf(frame.body), frame.pose);
@@ -318,8 +322,8 @@ function make(kind, words, where, attributes = {}) {
   where.appendChild(element);
   return element;
 }
-const meters = (p) => "tip at (" + p.map((x) => (Math.abs(x) < 5e-5 ? 0 : x).toFixed(4).replace("-", "−")).join(", ") + ") m";
-const written = (c, x) => (c.unit === "m" ? x.toFixed(3) + " m" : (x * 180 / Math.PI).toFixed(1) + "°").replace(/^-(?=0\.0+\D)/, "").replace("-", "−");
+const meters = (p) => "tip at (" + p.map((x) => (Math.abs(x) < 5e-5 ? 0 : x).toFixed(4)).join(", ") + ") m";
+const written = (c, x) => (c.unit === "m" ? x.toFixed(3) + " m" : (x * 180 / Math.PI).toFixed(1) + "°").replace(/^-(?=0\.0+\D)/, "");
 
 // A robot with sliders among the controls. `moved` is told where the sliders put it; the answer has show(q).
 function viewRobot(box, canvas, controls, scene, moved = () => {}) {
