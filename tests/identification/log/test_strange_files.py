@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -12,6 +14,7 @@ from planted import recorded
 import dalembert as dl
 from dalembert.errors import InputError, MissingExtraError
 from dalembert.identification.log.families import find_families
+from dalembert.identification.log.parquet_footer import count_values
 from dalembert.identification.log.read import read_log, read_logs
 from dalembert.identification.log.samples import Table
 from dalembert.identification.log.settings import LogSettings
@@ -547,3 +550,37 @@ def test_degrees_are_refused_or_left_to_a_first_look(ur, log):
     with command_line(), pytest.raises(InputError, match="look like degrees: .*; say --units q=deg, or --units q=rad"):
         read_logs([table], ur)
     np.testing.assert_array_equal(read_logs([table], ur, look=True).logs[0].q, table["q"])
+
+
+# ------------------------------------------------------------------------------------------- Parquet, damaged
+def test_the_values_of_a_parquet_file_are_counted_as_pyarrow_counts_them(tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns = {
+        "t": np.arange(50.0),
+        "q": [[1.0, 2.0]] * 25 + [[]] * 20 + [None] * 5,
+        "words": ["x" * 300] * 50,
+        "flags": [True] * 50,
+        "pairs": pyarrow.array([[("k", 1)]] * 50, pyarrow.map_(pyarrow.string(), pyarrow.int64())),
+    }
+    table = pyarrow.table(columns | {f"c{k}": np.arange(50) for k in range(20)})
+    for options in ({}, {"row_group_size": 7}, {"version": "1.0", "write_page_index": True}):
+        parquet.write_table(table, tmp_path / "log.parquet", **options)
+        whole = parquet.ParquetFile(tmp_path / "log.parquet").metadata
+        groups = [whole.row_group(k) for k in range(whole.num_row_groups)]
+        wanted = sum(group.column(k).num_values for group in groups for k in range(whole.num_columns))
+        with (tmp_path / "log.parquet").open("rb") as file:
+            assert count_values(file) == wanted
+
+
+def test_a_damaged_parquet_file_does_not_end_the_process(tmp_path):
+    """pyarrow calls std::terminate where the statistics of a column contradict the schema. In a process of its own."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    file = tmp_path / "log.parquet"
+    table = {"t": np.arange(50) * 0.01, "q": [[1.0, 2.0]] * 50, "tau": [[1.0, 2.0]] * 50}
+    parquet.write_table(pyarrow.table(table), file)
+    optional, required = b"\x02\x18\x07element", b"\x00\x18\x07element"
+    assert optional in file.read_bytes()
+    file.write_bytes(file.read_bytes().replace(optional, required))
+    read = "import sys; from dalembert.identification.log.formats import read_table; read_table(sys.argv[1])"
+    done = subprocess.run([sys.executable, "-c", read, str(file)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "cannot be read as Parquet" in done.stderr

@@ -23,6 +23,7 @@ from dalembert.identification.log.bag import bag_folder, read_bag, refusing
 from dalembert.identification.log.columns import is_clock
 from dalembert.identification.log.csv_file import read_csv
 from dalembert.identification.log.families import TIMES, WORDS, group_of, tokens
+from dalembert.identification.log.parquet_footer import count_values
 from dalembert.identification.log.samples import Table
 from dalembert.identification.log.times import increasing_rows, match_by_time
 from dalembert.words import call
@@ -246,7 +247,7 @@ def _parquet(path: Path) -> Table:
             file = pyarrow.parquet.ParquetFile(raw)
             parts = [file.metadata.row_group(k) for k in range(file.num_row_groups)]
             _modest(path, sum(part.total_byte_size for part in parts))  # unpacked, but runs of equal values still short
-            _modest(path, sum(8 * part.column(k).num_values for part in parts for k in range(part.num_columns)))
+            _modest(path, 8 * count_values(raw))
             # Text, of which a short file can hold much, is no part of a log.
             read = {field.name: _is_read(path, field) for field in file.schema_arrow}
             table = file.read([name for name in read if read[name]])
