@@ -299,7 +299,8 @@ def test_a_run_that_diverges_leaves_the_others_as_they_are():
         OptimalControl(flow, 0.2, 0.02, running=[state([0.0], 1.0), effort(0.1)], limits={"u": 5.0})
     )
     words = {"duration": 0.4, "dt": 0.02, "method": "euler"}
-    batch = rollouts(flow, control, x0=[[0.5], [1e3], [-0.8]], **words)
+    with pytest.warns(dl.DivergenceWarning, match="1 of 3"):
+        batch = rollouts(flow, control, x0=[[0.5], [1e3], [-0.8]], **words)
     assert batch.diverged_at.tolist()[::2] == [-1, -1] and batch.diverged_at[1] >= 0
     np.testing.assert_array_equal(batch.last[::2], rollouts(flow, control, x0=[[0.5], [-0.8]], **words).last)
 
