@@ -333,7 +333,7 @@ def com_beyond_end(document: Document) -> Iterator[Found]:
     hinged = {joint.child for joint in document.joints if joint.hinged or joint.endless}
     ends: dict[str, list[NDArray[np.float64]]] = {}
     for joint in document.joints:
-        if joint.parent in hinged:
+        if joint.parent is not None and joint.parent in hinged:
             ends.setdefault(joint.parent, []).append(np.array(joint.origin.xyz if joint.origin else (0.0, 0.0, 0.0)))
     far = {name: max(points, key=np.linalg.norm) for name, points in ends.items()}
     longest = max((float(np.linalg.norm(end)) for end in far.values()), default=0.0)
