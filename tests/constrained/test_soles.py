@@ -300,15 +300,15 @@ def test_batches_judge_soles_as_single_runs_do():
     robot, system = table_on_a_sole()
     rng, weight = np.random.default_rng(0), 5.0 * 9.81
     sizes = weight * np.array([0.5, 0.5, 0.5, 0.15, 0.2, 0.2])
-    wrenches = rng.uniform(-1, 1, (60, 6)) * sizes
+    wrenches = rng.uniform(-1, 1, (24, 6)) * sizes
     parameters = dict(zip(WRENCH, wrenches.T, strict=True))
     words = {"q0": robot.neutral, "duration": 0.01, "dt": 0.01}
     with pytest.warns(dl.ContactWarning, match="at least"):
         batch = rollouts(system.flow(f_tip=True, frame="table"), parameters=parameters, **words)
     alone = [dl.simulate(system, inputs=dl.Inputs(f_tip=w, frame="table"), **words).ok for w in wrenches]
-    assert 10 < sum(alone) < 50 and (~batch.contacts_lost).tolist() == alone
+    assert 5 < sum(alone) < 20 and (~batch.contacts_lost).tolist() == alone
     doubtful = [not ok and least == 0 for ok, least in zip(alone, batch.ground["contact_excess"], strict=True)]
-    assert sum(doubtful) > 3  # which no condition by itself tells
+    assert sum(doubtful) > 1  # which no condition by itself tells
     with pytest.warns(dl.ContactWarning, match="1 of 1 rollouts"):
         one = {name: values[doubtful.index(True)] for name, values in parameters.items()}
         rollouts(system.flow(f_tip=True, frame="table"), parameters=one, **words)

@@ -22,7 +22,7 @@ from dalembert.arguments import array, count, need, number, switch
 from dalembert.caching import cached_property
 from dalembert.control.conditions import HOLDS, UNKNOWN, Condition, Conditions, assumed, exact_model
 from dalembert.control.controller import Controller, Wanted, check_robot, follows, read_wanted
-from dalembert.errors import ContactWarning, InputError, choose
+from dalembert.errors import ContactWarning, DivergenceWarning, InputError, choose
 from dalembert.flow import Array, Scalar, Scalars
 from dalembert.law import Law, Tell
 from dalembert.optimal.memory import Memory
@@ -45,6 +45,21 @@ class Rollouts(NamedTuple):
     t: Array
     x: Array
     u: Array
+
+    @property
+    def divergence(self) -> str:
+        """How many runs diverged, and when the first did; empty if none did."""
+        lost = np.asarray(~np.isfinite(self.x).all(-1))
+        runs = np.flatnonzero(lost.any(-1))
+        if not len(runs):
+            return ""
+        first = int(runs[np.argmax(lost[runs], -1).argmin()])
+        when = f"rollout {first} first by t = {self.t[np.argmax(lost[first])]:.6g} s"
+        return f"{len(runs)} of {len(self.x)} rollouts diverged, {when}"
+
+    def __repr__(self) -> str:
+        span = f"t = 0 … {self.t[-1]:.6g} s"
+        return f"<Rollouts of {len(self.x)} runs, {len(self.t)} samples, {span}; {self.divergence or 'none diverged'}>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,11 +340,15 @@ class PredictiveControl(Controller):
                     nodes[:, 0] = k * self.sample_time + j * h
                     if watched is not None:
                         watched.look(rows, k * parts + j, here, u[rows, k], nodes)
-                    here = moved.mover(here, u[rows, k], nodes)
+                    with np.errstate(all="ignore"):  # divergence is reported below
+                        here = moved.mover(here, u[rows, k], nodes)
                 x[rows, k + 1] = here
         if watched is not None:
             watched.warn()
-        return Rollouts(np.asarray(self.sample_time * np.arange(steps + 1), float), x, u)
+        found = Rollouts(np.asarray(self.sample_time * np.arange(steps + 1), float), x, u)
+        if found.divergence:
+            warnings.warn(f"{found.divergence}. Their states are not finite.", DivergenceWarning, stacklevel=2)
+        return found
 
 
 def track(robot: Robot, omega: float, zeta: float = 1.0, limits: Mapping[str, object] | None = None) -> OptimalControl:
