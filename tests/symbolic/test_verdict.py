@@ -281,3 +281,8 @@ def test_random_formulas(monkeypatch):
         with suppress(dl.DalembertError):
             read(told)
     assert told["wrong ones"] > 75 and told["right ones"] == 30
+
+
+@pytest.mark.parametrize("power", ["(1e-300)^-7", "(2^64)^(-64)", "1/(1e-200*1e-200)"])
+def test_a_number_without_a_value_is_no_failure(arm, power):
+    assert not arm.compare("g1", f"(m1*r1*g)^({power})")
