@@ -246,6 +246,14 @@ def test_every_valid_coriolis_matrix_is_right(arm, C):
     assert not arm.compare("C", wrong) and not arm.derivation().check(f"C = {wrong}")
 
 
+@pytest.mark.parametrize(
+    "C", ["[[-h*(2*qd1*qd2 + qd2^2)/qd1, 0], [h*qd1, 0]]", "[[0, -h*(2*qd1 + qd2)], [0, h*qd1^2/qd2]]"]
+)
+def test_a_coriolis_matrix_exists_where_nothing_moves(arm, C):
+    text = C.replace("h", "m2*l1*r2*s2")
+    assert not arm.compare("C", text) and not arm.derivation().check(f"C = {text}")
+
+
 def test_a_choice_that_keeps_the_symmetry_says_so():
     three = dl.load("planar-3r").equations()
     C = [[three.quantity(f"C{i}{j}").derived for j in (1, 2, 3)] for i in (1, 2, 3)]
