@@ -268,9 +268,18 @@ def test_one_entry_of_a_coriolis_matrix_refers_to_the_whole(arm):
     assert not result and "not unique" in str(result)
 
 
-@pytest.mark.parametrize("multiple", ["1e20*q1", "1e250*q1", "1000000*q1", "cos(1e20*q1)", "m1^1000000"])
+@pytest.mark.parametrize(
+    "multiple", ["1e20*q1", "1e250*q1", "1000000*q1", "cos(1e20*q1)", "m1^1000000", "c2^64*s1^64*c12^64"]
+)
 def test_large_multiples_end(arm, multiple):
-    assert not arm.compare("M12", multiple)
+    result = arm.compare("M12", multiple)
+    assert not result and not result.slips
+
+
+def test_a_factor_far_from_one_is_told():
+    """A ratio below a millionth was rounded to 0, by which was divided."""
+    result = compare(formula_quantity("c221", "5", ("q2",)), "5*9007199254740993^0.5")
+    assert "9.49063e+07 times too large" in str(result)
 
 
 def test_an_undefined_quantity_equals_nothing():

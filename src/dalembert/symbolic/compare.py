@@ -494,6 +494,8 @@ class _Judge:
         if exist.sum() < SEARCHED // 2 or not wanted[exist].any():  # of zero, any change explains anything
             return [], []
         usual = np.median(root.size[exist])
+        if np.isinf(root.x).any():  # no change of it is right where it overflows
+            return [], []
         if 1e-8 * usual > abs(wanted[exist]).max() > 0:  # so large that anything would explain it
             return [], []
         exist &= root.size <= 1e4 * usual  # away from where it divides by next to nothing
