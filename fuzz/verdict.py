@@ -148,7 +148,10 @@ def value(tree: ast.expr, values: dict[str, mpmath.mpf], wide: bool = False) -> 
         case ast.UnaryOp(operand=x):
             return -value(x, values, wide)
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            found = MP[name](*(value(x, values, wide) for x in arguments))
+            parts = [value(x, values, wide) for x in arguments]
+            if name == "atan2" and any(isinstance(x, mpmath.mpc) for x in parts):
+                raise ValueError("atan2 is real")
+            found = MP[name](*parts)
         case ast.BinOp(left=left, op=op, right=right):
             a, b = value(left, values, wide), value(right, values, wide)
             match op:

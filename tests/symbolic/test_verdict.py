@@ -56,6 +56,9 @@ ADDED = [
     "1e-300*{x}^64",
     "sqrt({x})/sqrt({x}) - sgn({x})",
     "h, where h = {x} + 1e20 - 1e20",
+    "tan({x}^1e6)",
+    "atan2(tan({x}^1e6), 1)*0.001",
+    "exp({x}^1e6) - exp({x}^1e6)*(1 + 1e-9)",
 ]
 
 
