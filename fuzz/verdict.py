@@ -163,7 +163,7 @@ def value(tree: ast.expr, values: dict[str, mpmath.mpf], wide: bool = False) -> 
                     return a * b
                 case ast.Div():
                     return a / b
-            found = a**b if a or b <= 0 else a  # 0^b of a huge b
+            found = a**b if a or isinstance(b, mpmath.mpc) or b <= 0 else a  # 0^b of a huge b
         case _:
             raise ValueError("no formula")
     if (isinstance(found, mpmath.mpc) and not wide) or not mpmath.isfinite(found):
