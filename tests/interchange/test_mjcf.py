@@ -354,11 +354,12 @@ SHOWN = 'type="mesh" mesh="m"'
 
 @pytest.mark.parametrize("settings", ["", '<compiler meshdir="meshes"/>'])
 @pytest.mark.parametrize("place", ["m.obj", "meshes/m.obj", "sub/m.obj", "sub/meshes/m.obj"])
-def test_a_mesh_of_an_included_file_is_found_where_mujoco_finds_it(place, settings, tmp_path):
+@pytest.mark.parametrize("name", ["m.obj", "absent/../m.obj"])
+def test_a_mesh_of_an_included_file_is_found_where_mujoco_finds_it(name, place, settings, tmp_path):
     (tmp_path / "sub" / "meshes").mkdir(parents=True)
     (tmp_path / "meshes").mkdir()
     (tmp_path / place).write_text(WARPED)
-    (tmp_path / "sub" / "part.xml").write_text('<mujocoinclude><asset><mesh file="m.obj"/></asset></mujocoinclude>')
+    (tmp_path / "sub" / "part.xml").write_text(f'<mujocoinclude><asset><mesh file="{name}"/></asset></mujocoinclude>')
     file = tmp_path / "arm.xml"
     file.write_text(f'<mujoco>{settings}<include file="sub/part.xml"/>{hung(SHOWN)}</mujoco>')
     try:
