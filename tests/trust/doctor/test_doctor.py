@@ -130,6 +130,14 @@ def test_the_slips_of_a_homework_are_notes(gravity, rows, rule):
     assert found == ([("note", rule)] if rule else []) and up.loads, str(up)
 
 
+@pytest.mark.parametrize(("length", "rule"), [(0.06, None), (0.1, "D226")])
+def test_a_link_that_carries_a_motor_beyond_its_end_is_short(length, rule):
+    """Up to a fifth of the longest link."""
+    links = ((0.4, -0.2), (length, 0.05), (0.3, -0.15))
+    dh = [{"a": a, "inertial": {"mass": 1, "com": [x, 0, 0], "inertia": [0.01, 0.05, 0.05]}} for a, x in links]
+    assert ("D226" in rules(dl.check(dl.Robot.from_dh(dh, gravity=(0, -9.81, 0))))) == (rule == "D226")
+
+
 def test_a_part_that_gravity_moves_is_not_orthogonal_to_it():
     slide = {"kind": "prismatic", "inertial": {"mass": 1, "com": [0, 0, 0], "inertia": [0.01] * 3}}
     assert "D216" not in rules(dl.check(dl.Robot.from_dh([slide])))
@@ -216,6 +224,33 @@ def only(folder: Path, text: str) -> dl.Finding:
     return finding
 
 
+@pytest.mark.parametrize(
+    ("unit", "factor"), [("g mm²", 1e9), ("g cm²", 1e7), ("kg mm²", 1e6), ("kg cm²", 1e4), ("g m²", 1e3)]
+)
+def test_the_unit_of_an_inertia_is_named(unit, factor, tmp_path):
+    """A cube of 1 m and 12 kg: 2 kg m² about each axis."""
+    cube = inertial("12", f"{2 * factor:g}") + '<visual><geometry><box size="1 1 1"/></geometry></visual>'
+    found = only(tmp_path, chain("", cube))
+    assert found.rule == "D225" and found.fix == f"it fits in {unit}: divide all six by {factor:g}"
+    assert b'ixx="2"' in dl.check(write(tmp_path, chain("", cube))).repaired().text
+
+
+def test_a_negative_moment_that_another_link_hides(tmp_path):
+    """Of a link on a moving one that is heavy enough for both, or not."""
+    for outside, rule in ((1e-5, "D213"), (1.0, "D203")):
+        moments = f'ixx="-{outside}" ixy="0" ixz="0" iyy="{outside}" iyz="0" izz="{outside}"'
+        tool = f'<link name="tool"><inertial><mass value="0.01"/><inertia {moments}/></inertial></link>'
+        found = dl.check(write(tmp_path, GOOD.replace('<link name="tool"/>', tool))).findings
+        assert [f.rule for f in found if f.rule in ("D203", "D213")] == [rule]
+
+
+def test_a_slide_with_infinite_limits_does_not_become_continuous(tmp_path):
+    text = GOOD.replace('lower="0" upper="0.04" effort', 'lower="-inf" upper="inf" effort')
+    found = dl.check(write(tmp_path, text)).findings
+    assert [(f.rule, f.fixable) for f in found] == [("D110", False)] * 2
+    assert not any("continuous" in f.message + f.fix for f in found)
+
+
 def test_a_slide_is_told_what_a_slide_can_do(tmp_path):
     grip = '<limit lower="0" upper="0.04" effort="20" velocity="0.1"/>'
     soft = '    <safety_controller soft_lower_limit="0.001" soft_upper_limit="0.039" k_velocity="1"/>\n'
@@ -277,13 +312,16 @@ def test_limits_along_a_chain_of_followers(tmp_path):
         assert rules(dl.check(write(tmp_path, text))) == wanted
     half = GOOD.replace('lower="-0.04" upper="0"', 'lower="-0.02" upper="0"').replace("</robot>", third.format(0.04))
     assert [f.element for f in dl.check(write(tmp_path, half)).findings] == ["joint 'follow'"]
+    wide = GOOD.replace('lower="-0.04" upper="0"', 'lower="-0.09" upper="0.09"')
+    assert rules(dl.check(write(tmp_path, wide.replace("</robot>", third.format(0.08))))) == set()
 
 
 def test_what_turns_fast_and_is_light_or_endless(tmp_path):
     fast = GOOD.replace('<limit effort="40" velocity="3"/>', '<limit effort="40" velocity="300"/>')
     assert rules(dl.check(write(tmp_path, fast))) == set()  # a wheel, or a propeller
     text = DEFECTS["a velocity in degrees per second"].text
-    assert "D327" not in rules(dl.check(write(tmp_path, text.replace('"3.0"', '"0.05"'))))
+    for mass, found in ((0.05, False), (0.2, True)):
+        assert ("D327" in rules(dl.check(write(tmp_path, text.replace('"3.0"', f'"{mass}"'))))) == found
     assert only(tmp_path, text).fix == "if this is in degrees, write 2.49582"
 
 
@@ -469,6 +507,20 @@ def test_edits_find_every_element():
     data = b"<a><!-- <b/> --><b x='1'/><c><![CDATA[<b>]]></c><b\n x=\"2\"></b></a>"
     found = [data[s.start : s.end] for s in spans(data)]
     assert found == [data, b"<b x='1'/>", b"<c><![CDATA[<b>]]></c>", b'<b\n x="2"></b>']
+
+
+def test_what_shares_a_line_with_a_repair_is_kept(tmp_path):
+    """An element that is taken out goes with its line if it stands alone there; else the rest of the line stays."""
+    axis, limit = '<axis xyz="0 1 0"/>', '<limit effort="40" velocity="3"/>'
+    good = f"{axis}\n    {limit}\n"
+    for twice, once in (
+        (f"{axis}\n    {limit}\n    {limit}\n", good),
+        (f"{axis}{limit}\n    {limit}\n", f"{axis}{limit}\n"),
+        (f"{axis}\n    {limit}{limit}\n", good),
+        (f"{limit}\n    {limit}{axis}\n", f"{limit}\n    {axis}\n"),
+    ):
+        repair = dl.check(write(tmp_path, GOOD.replace(good, twice))).repaired()
+        assert repair.text.decode() == GOOD.replace(good, once) and repair.after.loads
 
 
 def test_repairs_are_escaped():
