@@ -219,3 +219,37 @@ def test_matrices_in_latex():
     rows = rf"I1 + I2 + m1 r1^2 + m2 (l1^2 + r2^2 + 2 l1 r2 c2) & {M12} \\ {M12} & I2 + m2 r2^2"
     D = rf"M &= \begin{{bmatrix}} {rows} \end{{bmatrix}}"
     assert derivation.check(D) and not derivation.check(D.replace("l_1", "l_2"))
+
+
+M22, M12 = "I2 + m2*r2^2", "I2 + m2*(r2^2 + l1*r2*c2)"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        (f"M22 = {M22}\n= m2*r2^2 + I2", f"M22 = {M22}\n= m2*r2^2 - I2"),  # goes on on the next line
+        (f"M22\n= {M22}", "M22\n= I2 - m2*r2^2"),  # begins there
+        (f"{M22} = M22", "I2 - m2*r2^2 = M22"),  # the other way round
+        (f"M21 = {M12}\nM12 = M21", f"M21 = {M12}\nM11 = M21"),  # names alone
+    ],
+)
+def test_every_side_of_a_line_is_judged(right, wrong):
+    derivation = dl.load("planar-2r").equations().derivation()
+    assert derivation.check(right), str(derivation.check(right))
+    result = derivation.check(wrong)
+    assert not result and result.lines[-1].verdict == "wrong", str(result)
+
+
+def test_a_force_that_is_given_is_an_equation_of_motion_and_no_name_of_ones_own():
+    cart = EXAMPLES["cart-pole"]().derivation()
+    line = "F = (M+m)*xdd + m*l*cos(theta)*thetadd - m*l*sin(theta)*thetad^2"
+    assert [x.verdict for x in cart.check(line).lines] == ["right"]
+    assert [x.verdict for x in cart.check(line.replace("+ m*l", "- m*l")).lines] == ["wrong"]
+
+
+def test_the_entries_of_a_matrix_that_are_wrong_are_named():
+    derivation = dl.load("planar-2r").equations().derivation()
+    M11 = "I1 + I2 + m1*r1^2 + m2*(l1^2 + r2^2 + 2*l1*r2*c2)"
+    (line,) = derivation.check(f"M = [[{M11}, {M12.replace('+', '-', 1)}], [{M12}, {M22}]]").lines
+    assert (line.step, line.verdict) == ("M", "wrong") and line.reason.startswith("M12 wrong: the sign of")
+    assert not any(name in line.reason for name in ("M11", "M21", "M22"))

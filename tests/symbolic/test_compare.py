@@ -314,7 +314,8 @@ def test_slips_in_the_letters_of_the_formula(robot, name, formula, slip):
     ("l*cos(x - 0.0000)*0.866 + 0.3333*m", True),
     ("0.867*l*cos(x) + 0.333*m", False),  # not the nearest
     ("0.865*l*cos(x) + 0.333*m", False),
-    ("0.8*l*cos(x) + m/3", False),  # too few digits to tell
+    ("0.87*l*cos(x) + m/3", False),  # the nearest, but too few digits to tell
+    ("0.9*l*cos(x) + m/3", False),
     ("0.866*l*sin(x) + 0.333*m", False),
     ("0.866*l*cos(x) - 0.333*m", False),
     ("0.866*l*cos(x)", False),
