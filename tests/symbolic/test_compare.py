@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 import dalembert as dl
@@ -343,3 +346,13 @@ def test_rows_of_a_jacobian_transposed(arm):
 ])  # fmt: skip
 def test_slips_in_a_complex_pole(formula, slip):
     assert compare(dl.control.MassSpringDamper(1.0, 0.4, 4.0).quantity("s1"), formula).slip == slip
+
+
+def test_a_row_may_be_written_as_a_column_and_a_column_as_a_row():
+    m_and_l = replace(formula_quantity("x", "m", ("m", "l")), exact=None)
+    for axis in (1, 2):
+        q = replace(m_and_l, value=lambda v, axis=axis: np.expand_dims(np.stack([v["m"], v["l"]], -1), axis))
+        for formula, right in (("[m, l]", True), ("[[m], [l]]", True), ("[[m, l]]", True), ("[l, m]", False)):
+            assert bool(compare(q, formula, slips=False)) is right, (axis, formula)
+        with pytest.raises(dl.InputError, match="yours is"):
+            compare(q, "[[m, l], [m, l]]")
