@@ -483,6 +483,16 @@ def test_corners_of_meshes_are_those_of_trimesh(file):
     assert np.allclose(found.max(axis=0), wanted.max(axis=0), atol=1e-6 * size)
 
 
+def test_of_many_points_the_ends_along_each_axis_are_kept():
+    from dalembert.trust.doctor.reach import _extreme
+
+    x = np.random.default_rng(0).normal(size=(20_000, 3))
+    x *= [1.0, 0.5, 2.0] / np.linalg.norm(x, axis=1, keepdims=True)
+    kept = _extreme(x)
+    assert len(kept) < 600
+    assert np.array_equal(kept.min(axis=0), x.min(axis=0)) and np.array_equal(kept.max(axis=0), x.max(axis=0))
+
+
 BAD_MESHES = {
     "empty.obj": (b"# nothing\n", "there are no vertices"),
     "words.obj": (b"v a b c\n", "not three numbers"),
