@@ -287,3 +287,37 @@ def test_a_formula_may_go_on_in_the_next_line(lines, count):
     result = derivation.check(lines)
     assert result and len(result.lines) == count, str(result)
     assert not derivation.check(lines.replace("m2", "2 m2", 1).replace("m_2", "2 m_2"))
+
+
+ENTRY_22, ENTRY_12 = "I2 + m2*r2^2", "I2 + m2*(r2^2 + l1*r2*c2)"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        (f"M22 = {ENTRY_22}\n= m2*r2^2 + I2", f"M22 = {ENTRY_22}\n= m2*r2^2 - I2"),  # goes on on the next line
+        (f"M22\n= {ENTRY_22}", "M22\n= I2 - m2*r2^2"),  # begins there
+        (f"{ENTRY_22} = M22", "I2 - m2*r2^2 = M22"),  # the other way round
+        (f"M21 = {ENTRY_12}\nM12 = M21", f"M21 = {ENTRY_12}\nM11 = M21"),  # names alone
+    ],
+)
+def test_every_side_of_a_line_is_judged(right, wrong):
+    derivation = dl.load("planar-2r").equations().derivation()
+    assert derivation.check(right), str(derivation.check(right))
+    result = derivation.check(wrong)
+    assert not result and result.lines[-1].verdict == "wrong", str(result)
+
+
+def test_a_force_that_is_given_is_an_equation_of_motion_and_no_name_of_ones_own():
+    cart = EXAMPLES["cart-pole"]().derivation()
+    line = "F = (M+m)*xdd + m*l*cos(theta)*thetadd - m*l*sin(theta)*thetad^2"
+    assert [x.verdict for x in cart.check(line).lines] == ["right"]
+    assert [x.verdict for x in cart.check(line.replace("+ m*l", "- m*l")).lines] == ["wrong"]
+
+
+def test_the_entries_of_a_matrix_that_are_wrong_are_named():
+    derivation = dl.load("planar-2r").equations().derivation()
+    M11 = "I1 + I2 + m1*r1^2 + m2*(l1^2 + r2^2 + 2*l1*r2*c2)"
+    (line,) = derivation.check(f"M = [[{M11}, {ENTRY_12.replace('+', '-', 1)}], [{ENTRY_12}, {ENTRY_22}]]").lines
+    assert (line.step, line.verdict) == ("M", "wrong") and line.reason.startswith("M12 wrong: the sign of")
+    assert not any(name in line.reason for name in ("M11", "M21", "M22"))
