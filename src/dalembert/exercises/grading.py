@@ -304,7 +304,7 @@ def read_cells(text: str, shape: tuple[int, ...]) -> np.ndarray:
     if len(rows) != wanted or any(len(row) != shape[-1] for row in rows):
         size = f"{shape[0]} entries" if len(shape) == 1 else f"{shape[0]} rows of {shape[1]} entries"
         given = " and ".join(str(len(row)) for row in rows[:4]) or "no"
-        commas = [len(row) for row in rows] == [2 * shape[-1]] * wanted and re.search(r"\d,\d", text)
+        commas = [len(row) for row in rows] == [2 * shape[-1]] * wanted and re.search(r"\d,\d", text) is not None
         hint = "write decimals with a point, as in 0.5" if commas else "write [[1, 2], [3, 4]]"
         raise InputError(f"it should have {size}, and yours has {len(rows)} of {given}; {hint}")
     return np.array(rows, dtype=object).reshape(shape)

@@ -130,6 +130,16 @@ def test_the_slips_of_a_homework_are_notes(gravity, rows, rule):
     assert found == ([("note", rule)] if rule else []) and up.loads, str(up)
 
 
+def test_a_center_of_mass_at_the_wrong_end_of_a_shape_is_not_taken_for_millimeters(tmp_path):
+    """A thousandth of it lies in the link in any case, next to the joint."""
+    shape = "{ capsule = { radius = 0.05, from = [-1.5, 0, 0], to = [0, 0, 0] } }"
+    inertial = "{ mass = 1, com = [0.75, 0, 0], inertia = [0.01, 0.2, 0.2] }"
+    rows = f"[[dh.rows]]\na = 1.5\ninertial = {inertial}\nshapes = [{shape}]\n"
+    (tmp_path / "arm.toml").write_text(f'format = 1\nname = "arm"\ngravity = [0, -9.81, 0]\n{rows}')
+    (found,) = (f for f in dl.check(tmp_path / "arm.toml").findings if f.rule == "D220")
+    assert "millimeters" not in found.fix and "in a standard DH row that is at the far end" in found.fix
+
+
 def test_a_part_that_gravity_moves_is_not_orthogonal_to_it():
     slide = {"kind": "prismatic", "inertial": {"mass": 1, "com": [0, 0, 0], "inertia": [0.01] * 3}}
     assert "D216" not in rules(dl.check(dl.Robot.from_dh([slide])))
@@ -652,7 +662,7 @@ def test_a_slip_of_ours_costs_one_file(tmp_path, monkeypatch):
 # Every error that real files of example-robot-data have, and why it is none of the doctor's making.
 TRUE_ERRORS = {
     "alex_psyonic_hands.urdf": {"D120"},  # mimics joints that are not there: no reader takes it
-    "ur3.urdf": {"D103"},  # holds no link
+    "ur3.urdf": {"D103", "D122"},  # holds no link and has no name
     "romeo_laas_small.urdf": {"D203"},  # two hips with a negative principal moment
 }
 TRUE_WARNINGS = {

@@ -8,13 +8,13 @@ ColumnChunk.meta_data (3), ColumnMetaData.num_values (5).
 from __future__ import annotations
 
 import os
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 TRUE, FALSE, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = 1, 2, 7, 8, 9, 10, 11, 12  # others are integers
 BYTE = 3
 
 
-def count_values(file: BinaryIO) -> int:
+def count_values(file: IO[bytes]) -> int:
     """Return the number of values of all columns, those in lists counted one by one."""
     file.seek(-8, os.SEEK_END)
     size = int.from_bytes(file.read(4), "little")
