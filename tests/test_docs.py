@@ -106,7 +106,11 @@ def blocks(page: Path) -> list[tuple[int, str, str | None]]:
     What a block prints is compared where the page shows it, in a block `text output` after it."""
     text = page.read_text(encoding="utf-8")
     found: list[tuple[int, str, str | None]] = []
+    prints = -1  # the end of a block that prints
     for match in FENCE.finditer(text):
+        follows = prints >= 0 and not text[prints : match.start()].strip()
+        assert not (follows and match[1].strip() == "text"), f"an output that no test compares in {page}: {match[2]}"
+        prints = match.end() if match[1].strip() == "python" and "print(" in match[2] else -1
         if match[1].strip() == "python":
             found.append((text.count("\n", 0, match.start()) + 1, textwrap.dedent(match[2]), None))
         elif match[1].strip() == "text output":
@@ -114,7 +118,7 @@ def blocks(page: Path) -> list[tuple[int, str, str | None]]:
             found[-1] = (*found[-1][:2], match[2])
         else:
             # {formula}, {toctree} and their like are the site's (tests/test_site.py)
-            known = ("", "sh", "toml", "text", "python no-run", "console", "xml", "js")
+            known = ("", "sh", "toml", "text", "python no-run", "console", "xml", "js", "c")
             assert match[1].strip() in known or match[1].startswith("{"), match[1]
     return found
 
@@ -165,7 +169,9 @@ def execute(source: str, page: Path, namespace: dict[str, object]) -> str:
 
 
 def printed(said: str, shown: str) -> bool:
-    """Whether this is what a page shows; `…` stands for anything, blank space for any blank space."""
+    """Whether this is what a page shows; `…` stands for anything, blank space for any blank space. ẋ is one letter or
+    two."""
+    said, shown = (unicodedata.normalize("NFC", x) for x in (said, shown))
     pattern = r"\s+".join(re.escape(word).replace("…", ".*?") for word in shown.split())
     return re.fullmatch(pattern, " ".join(said.split()), re.DOTALL) is not None
 

@@ -45,8 +45,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "equations": ("equations", "Print the equations of motion, or check your own formula."),
         "derive": ("derivation", "Derive the equations of motion step by step."),
         "properties": ("trust", "Check passivity, skew symmetry and other properties."),
-        "bounds": ("trust", "Compute certified bounds on M, c and g."),
-        "verify": ("trust", "Compare all algorithms, and other libraries, on one robot."),
+        "bounds": ("trust", "Compute certified bounds on the terms of the dynamics."),
+        "verify": ("trust", "Compare independent algorithms and other libraries on one robot."),
     },
     "Simulation, control and planning": {
         "simulate": ("motion", "Simulate a robot, with or without a controller."),

@@ -112,9 +112,9 @@ def _show_card(arm: Robot, card: dict[str, Any]) -> None:
     bodies = "1 moving body" if len(arm.bodies) == 1 else f"{len(arm.bodies)} moving bodies"
     masses = [output.number(mass) for mass in (arm.mass, arm.total_mass)]
     mass = f"{masses[0]} kg" if masses[0] == masses[1] else f"{masses[0]} kg moving, {masses[1]} kg in total"
-    click.echo(f"{arm.name}: {_size(arm)}, {bodies}, {mass}")
     gravity = ", ".join(output.number(g) for g in card["gravity"])
-    click.echo(f"tip: {tip}\ngravity: ({gravity}) m/s² in {arm.frames[0]!r}")
+    heading = f"{arm.name}: {_size(arm)}, {bodies}, {mass}\ntip: {tip}\ngravity: ({gravity}) m/s² in {arm.frames[0]!r}"
+    click.echo("\n".join(fold(heading, output.width())))
     if card["notes"]:
         width = output.width() - 2
         paragraphs = [p if cell_width(p) <= width else " ".join(p.split()) for p in card["notes"].split("\n\n")]
