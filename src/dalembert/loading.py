@@ -100,7 +100,7 @@ def _describe(
     if xacro:
         raise InputError(f"{text} is no .xacro file: it takes no xacro arguments")
     if suffix in READERS:
-        if not path.exists():
+        if not os.path.exists(path):
             raise DescriptionError(f"{text}: there is no such file")
         return READERS[suffix](path, strict, allow)
     if text in robots.names():
