@@ -107,7 +107,7 @@ def _describe(
         from dalembert.describe.toml_read import read_toml
 
         return read_toml(robots.text(text), file=f"{text}.toml")
-    if suffix == ".sdf":
+    if suffix in (".sdf", ".world"):
         raise DescriptionError(f"{text}: {NO_SDF}")
     if path.suffix or os.sep in text:
         known = ", ".join(SUFFIXES)
