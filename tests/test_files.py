@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import dalembert as dl
 from dalembert.files import parse_toml, replaced, whole
 
 WRITE = """
@@ -159,3 +160,30 @@ def test_toml_that_is_no_file_of_a_person(text: str, words: str) -> None:
 def test_toml_with_many_dots() -> None:
     numbers = ", ".join(["1.25"] * 200)
     assert len(parse_toml(f"x = [{numbers}]\ny = '{'a.' * 99}'\n[a.b.c]\n")["x"]) == 200
+
+
+FILES_WITH_NAMES = {
+    "shape.urdf": '<robot name="r"><link name="a"><collision><geometry><mesh filename="{}.stl"/></geometry></collision>'
+    "</link></robot>",
+    "package.urdf": '<robot name="r"><link name="a"><collision><geometry><mesh filename="package://{}/m.stl"/></geometry>'
+    "</collision></link></robot>",
+    "include.xml": '<mujoco><include file="{}"/><worldbody/></mujoco>',
+    "mesh.xml": '<mujoco><asset><mesh name="m" file="{}.obj"/></asset><worldbody><body><joint/><geom type="mesh" '
+    'mesh="m"/></body></worldbody></mujoco>',
+    "folder.xml": '<mujoco><compiler meshdir="{}"/><asset><mesh file="m.obj"/></asset><worldbody><body><joint/><geom '
+    'type="mesh" mesh="m"/></body></worldbody></mujoco>',
+}
+
+
+@pytest.mark.parametrize("name", ["9" * 5000, "a/" * 3000 + "b"])
+def test_names_that_are_too_long_for_the_system(name: str, tmp_path: Path) -> None:
+    """No file has such a name: a sentence, not the system's OSError (found by fuzz/mjcf.py)."""
+    for file, text in FILES_WITH_NAMES.items():
+        (tmp_path / file).write_text(text.format(name))
+        with pytest.raises(dl.DalembertError):
+            dl.load(tmp_path / file).collision()
+    for ending in ("", ".urdf", ".xacro"):
+        with pytest.raises(dl.DalembertError):
+            dl.load(name + ending)
+        with pytest.raises(dl.DalembertError):
+            dl.check(name + ending)

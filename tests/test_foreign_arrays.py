@@ -8,6 +8,7 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import dalembert as dl
@@ -267,6 +268,8 @@ def test_columns_that_are_named_as_the_joints_are_put_in_their_order(entry):
         assert_same(call(other), wanted)
     if entry not in ("simulate", "ik"):
         assert_same(call(pl.DataFrame(table)[JOINTS[::-1]]), wanted)
+        assert_same(call(pa.Table.from_pandas(table[JOINTS[::-1]])), wanted)
+        assert_same(call(pa.RecordBatch.from_pandas(table[JOINTS[::-1]])), wanted)
     for names in ([*JOINTS[:5], "joint7"], list("abcdef")):
         with pytest.raises(dl.InputError, match="columns"):
             call(pd.DataFrame(STATES, columns=names))
@@ -286,7 +289,8 @@ def test_named_columns_where_no_joints_are_known():
 def test_missing_values_are_refused():
     gap = pd.array([1, None], dtype="Int64")
     tables = (gap, pd.Series(gap), pd.DataFrame({"joint1": gap, "joint2": [0.5, 0.5]}))
-    for table in (*tables, pl.DataFrame({"joint1": [1.0, None]}), pl.Series([1.0, None])):
+    arrow = (pa.table({"joint1": [1.0, None]}), pa.array([1.0, None]), pa.chunked_array([[1.0], [None]], pa.float64()))
+    for table in (*tables, pl.DataFrame({"joint1": [1.0, None]}), pl.Series([1.0, None]), *arrow):
         with pytest.raises(dl.InputError, match="missing values"):
             plain_array(table)
     with pytest.raises(dl.InputError, match="missing values"):

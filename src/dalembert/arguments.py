@@ -47,11 +47,13 @@ def plain_array(value: object, name: str = "an argument") -> NDArray[Any]:
 
 
 def _has_missing(value: object) -> bool:
-    """Whether a table or a series of pandas or polars has missing values; NaN of floats is a number."""
+    """Whether a table or a series of pandas, polars or pyarrow has missing values; NaN of floats is a number."""
     kind, pandas = type(value).__module__.partition(".")[0], sys.modules.get("pandas")
     if kind == "polars" and hasattr(value, "null_count"):
         missing = value.null_count()
         return bool(np.asarray(missing).any())
+    if kind == "pyarrow":
+        return any(getattr(column, "null_count", 0) for column in getattr(value, "columns", [value]))
     if kind != "pandas" or pandas is None or not hasattr(value, "isna"):
         return False
     dtypes: Any = getattr(value, "dtypes", None)
@@ -66,9 +68,9 @@ OF_JOINTS = ("q", "q0", "q1", "qd", "qd0", "qdd", "tau", "theta", "theta_d")  # 
 def labels_of(value: object) -> list[str] | None:
     """The names of a table's columns, or of a series' entries; None where they are only numbered."""
     kind = type(value).__module__.partition(".")[0]
-    if kind not in ("pandas", "polars"):
+    if kind not in ("pandas", "polars", "pyarrow"):
         return None
-    labels = getattr(value, "columns", None)
+    labels = getattr(value, "column_names" if kind == "pyarrow" else "columns", None)
     if labels is None and kind == "pandas":
         labels = getattr(value, "index", None)
     listed = [] if labels is None else list(labels)

@@ -100,14 +100,14 @@ def _describe(
     if xacro:
         raise InputError(f"{text} is no .xacro file: it takes no xacro arguments")
     if suffix in READERS:
-        if not path.exists():
+        if not os.path.exists(path):
             raise DescriptionError(f"{text}: there is no such file")
         return READERS[suffix](path, strict, allow)
     if text in robots.names():
         from dalembert.describe.toml_read import read_toml
 
         return read_toml(robots.text(text), file=f"{text}.toml")
-    if suffix == ".sdf":
+    if suffix in (".sdf", ".world"):
         raise DescriptionError(f"{text}: {NO_SDF}")
     if path.suffix or os.sep in text:
         known = ", ".join(SUFFIXES)

@@ -46,7 +46,7 @@ LARGEST = 1e50
 def read(path: str | os.PathLike[str]) -> Mesh:
     """(vertices (n, 3) [m], faces (k, 3)) of an STL, OBJ, DAE or MSH (MuJoCo's) file, equal vertices merged."""
     file = Path(path)
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise DescriptionError(f"{file}: there is no such file")
     kind = file.suffix.lower()
     if kind not in (".stl", ".msh", ".obj", ".dae"):
@@ -378,7 +378,7 @@ def _existing(filename: str, candidates: Iterable[tuple[Path, Path]], named: lis
     outside: Path | None = None
     for root, candidate in candidates:
         real = candidate.resolve()
-        if not real.is_file():
+        if not os.path.isfile(real):
             continue
         if any(real.is_relative_to(folder) for folder in [root.resolve(), *named]):
             return real

@@ -41,7 +41,7 @@ def expand(
     Needs the extra [xacro]. Anything that xacro objects to is a DescriptionError in its words.
     """
     file = Path(path)
-    if not file.exists():
+    if not os.path.exists(file):
         raise DescriptionError(f"{file}: there is no such file")
     try:
         opened(file, DESCRIPTION).close()

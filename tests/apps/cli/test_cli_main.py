@@ -176,6 +176,7 @@ BROKEN = {
     "nan.toml": (b'name = "a"\n[[dh.rows]]\nd = nan\n', "nan is not a finite number"),
     "arm.sdf": (b"<sdf/>", "SDF is not supported"),
     "sdf.xml": (b"<sdf/>", "SDF is not supported"),
+    "arm.world": (b"<sdf/>", "SDF is not supported"),
     "arm.txt": (b"", "a robot is a file ending in .urdf, .xacro, .toml, .xml, or a bundled name"),
     "open.urdf": (b'<robot name="x"><link name="a"></robot>', "open.urdf:1:"),
 }

@@ -569,7 +569,7 @@ def test_times_that_are_all_nan_are_refused(robot, log, tmp_path):
     columns = {"t": np.full(len(log), np.nan), "q1": log.q.tolist(), "tau": tau.tolist()}
     parquet.write_table(pyarrow.table(columns), tmp_path / "log.parquet")
     for bad_rows in ("refuse", "drop"):
-        with pytest.raises(InputError):
+        with pytest.raises(InputError, match="no row has a usable one; give the sampling rate, rate="):
             read_log(tmp_path / "log.parquet", robot, bad_rows=bad_rows)
 
 

@@ -172,7 +172,7 @@ class Document:
         why = escape(name)
         if why is not None:
             raise e.refuse(f"the {e.tag} is refused: {why}")
-        folder = next((f for f in (self.folder, folder_of(e)) if (f / name).is_file()), self.folder)
+        folder = next((f for f in (self.folder, folder_of(e)) if os.path.isfile(f / name)), self.folder)
         path = folder / name
         if not path.resolve().is_relative_to(climbed(folder.resolve(), name)):
             raise e.refuse(f"the {e.tag} {name!r} is refused: it leads to {path.resolve()}, outside the model's folder")

@@ -66,7 +66,7 @@ class Asset:
         file = os.path.normpath(file) if ".." in file else file  # a folder before a ".." need not exist, as in MuJoCo
         path = os.path.join(document.below, settings.mesh_folder, file)
         folder = folder_of(self.element)
-        if document.base is None or (document.base / path).is_file() or not (folder / file).is_file():
+        if document.base is None or os.path.isfile(document.base / path) or not os.path.isfile(folder / file):
             return path
         return os.path.join(os.path.relpath(folder, document.base), file)
 

@@ -141,7 +141,12 @@ def drop_undated(table: Table, t: Array, rows: Integers, bad_rows: str) -> tuple
     if good.all():
         return rows, []
     k = int(rows[~good][0])
-    if bad_rows == "refuse" or not good.any():
+    if not good.any():
+        raise InputError(
+            f"{table.place(k)}: the time is {t[k]}, and no row has a usable one; give the sampling rate, {say('rate')} "
+            f"[Hz], and {say('columns', {'t': None})} if the samples are even"
+        )
+    if bad_rows == "refuse":
         raise InputError(
             f"{table.place(k)}: the time is {t[k]}; mend the log, or leave such rows out with {say('bad_rows', 'drop')}"
         )

@@ -153,7 +153,7 @@ def _source(
         model = model.description
     if isinstance(model, Description):
         place = model.place.file
-        base = Path(place).parent if place and Path(place).is_file() else None
+        base = Path(place).parent if place and os.path.isfile(place) else None
         return _Source(place or model.name, description=model, base_dir=base)
     if not isinstance(model, (str, os.PathLike)):
         got = type(model).__name__
@@ -162,13 +162,13 @@ def _source(
     if not name.strip():
         raise InputError(f"the name {name!r} of what is to be checked is empty; give a path or a bundled robot's name")
     path, kind = Path(name), Path(name).suffix.lower()
-    if path.is_dir():
+    if os.path.isdir(path):
         raise InputError(f"{name} is a folder; dalembert.trust.doctor.check_all looks at all that is in it")
-    if name not in robots.names() and not path.exists():
+    if name not in robots.names() and not os.path.exists(path):
         if kind in SUFFIXES or os.sep in name:
             raise InputError(f"{name}: there is no such file")
         describe(name)  # which says what is near
-    base = path.parent if path.exists() else None
+    base = path.parent if os.path.exists(path) else None
     try:
         if kind == ".urdf":
             return _Source(name, data=contents(path, DESCRIPTION), base_dir=base, is_file=True)
@@ -310,7 +310,7 @@ def files_of(paths: Paths) -> list[Path]:
     found: list[Path] = []
     for given in paths:
         path = Path(given)
-        if not path.exists():
+        if not os.path.exists(path):
             raise InputError(f"{path}: there is no such file or folder")
         below = sorted(_urdfs(path)) if path.is_dir() else [path]
         if not below:
