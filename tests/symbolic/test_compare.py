@@ -255,6 +255,15 @@ def test_a_mass_is_no_length():
     assert right and right.where == "for this system, where r1 = l1, r2 = l2"
 
 
+def test_a_length_and_a_number_may_stand_for_two_symbols():
+    d = dl.load("planar-2r-points").description
+    heavier = [replace(x, inertial=replace(x.inertial, mass=1.5)) if x.inertial else x for x in d.links]
+    points = dl.Robot(replace(d, links=tuple(heavier))).equations()
+    right = points.compare("M12", "1.5*(l2^2 + l1*l2*c2)")
+    assert right and right.where == "for this system, where r2 = l2, m2 = 1.5"
+    assert not points.compare("M12", "1.4*(l2^2 + l1*l2*c2)") and not points.compare("M12", "1.5*(l2^2 + l2*c1)")
+
+
 @pytest.mark.parametrize(
     "robot, name, formula",
     [
