@@ -187,7 +187,7 @@ def test_turns_by_angles_that_are_hardly_known(angles, sides):
     def function(x, y, z):
         v = 1000.1 * z - 1000.0 * z
         c, s = scalar.cos(x), scalar.sin(x)
-        return c * (y * v) + s * v
+        return y * (c * v) + (s * v)
 
     constant = abs(float(np.float32(1000.1)) - 1000.1)
     x, y = np.meshgrid(np.linspace(*angles, 500), np.linspace(*sides, 500))
