@@ -64,6 +64,8 @@ CASES: dict[str, tuple[tuple[bool, ...], list[tuple[float, float]], Callable]] =
         [TURN, (-TINY, TINY)],
         lambda m, x: [(1e6 * m.cos(x[0]) + x[1]) - 1e6 * m.cos(x[0]) + 1e-12 * m.sin(x[0])],
     ),
+    # Second derivatives of less than 1e-10 of the largest value, which are not worth a product in every box.
+    "neglected bends": (SLIDES, [(-2.0, 2.0), (-2.0, 2.0)], lambda m, x: [1.0 * x[1], 1e-11 * x[0] * x[0]]),
     "two turns": (
         (False, False),
         [TURN, (-1.0, 0.5)],
@@ -174,6 +176,20 @@ def test_waves_between_the_points_of_the_fine_grid() -> None:
     assert (found.value >= 1).all() and (found.slope[[0, 1, 0, 1], [0, 1, 2, 2]] >= 2).all()
     assert (found.bend[[0, 1, 0, 1, 0], [0, 1, 0, 1, 1], [0, 1, 2, 2, 2]] >= 4).all()
     assert found.value.max() < 1 + 1e-6 and found.bend.max() < 4 + 1e-6
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_fine_grid_is_worth_it(count: int) -> None:
+    """sin y + sin 2y is 1.76 at most, though its coefficients add up to 2; a product over joints gains by each."""
+    peak = max(math.sin(t / 1000) + math.sin(t / 500) for t in range(3142))
+
+    def function(x):
+        return [math.prod((scalar.sin(y) * (1.0 + 2.0 * scalar.cos(y)) for y in x), start=1.0)]
+
+    waves = compile_function(function, [(count,)], [(1,)], "tried")
+    found = sizes(waves, box(*[TURN] * count, sliding=(False,) * count), joints(*[False] * count))
+    assert found is not None
+    assert peak**count <= found.value[0] <= min(2.0, peak / math.cos(math.pi / 8)) ** count * (1 + 1e-6)
 
 
 def double_angles(function: Callable, x):

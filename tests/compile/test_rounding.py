@@ -69,6 +69,9 @@ def test_fused_and_not():
     ranges = (1, 1.9), (1, 1.9), (4, 4.1)
     assert bound(sum_of_product, *ranges).bound == pytest.approx(4 * U, rel=1e-5)
     assert bound(sum_of_product, *ranges, fused=False).bound == pytest.approx(6 * U, rel=1e-5)
+    # of a product of numbers of different sizes
+    other = bound(sum_of_product, (16, 17), (1, 1.05), (100, 100.1), fused=False).bound
+    assert other == pytest.approx(16 * U + 64 * U, rel=1e-5)
     # x·x − x·x is zero only if the product is rounded twice or never
     assert compile_single(kernel(sum_of_product, inputs=3), False)(*np.float32([1.1, 1.1, -1.1 * 1.1])) == 0
     assert compile_single(kernel(sum_of_product, inputs=3), True)(*np.float32([1.1, 1.1, -1.1 * 1.1])) != 0
@@ -176,6 +179,23 @@ def test_a_vector_that_is_turned_and_turned_back():
     assert constant < found.attained() <= found.bound < 3.5 * constant
 
 
+@pytest.mark.parametrize(("angles", "sides"), [((0.5, 0.7), (-2, 2)), ((0.1, 1.2), (0.5, 2)), ((3.2, 4.3), (0.5, 2))])
+def test_turns_by_angles_that_are_hardly_known(angles, sides):
+    """The weight of v is y cos x + sin x: between its ends, and no more than √(1 + y²). The error of v is that of
+    a constant: hardly anything else is rounded."""
+
+    def function(x, y, z):
+        v = scalar.where(z < 0, z, 1000.1) - 1000.0
+        c, s = scalar.cos(x), scalar.sin(x)
+        return y * (c * v) + (s * v)
+
+    constant = abs(float(np.float32(1000.1)) - 1000.1)
+    x, y = np.meshgrid(np.linspace(*angles, 500), np.linspace(*sides, 500))
+    most = np.abs(y * np.cos(x) + np.sin(x)).max()
+    found = bound(function, angles, sides, (1, 1))
+    assert 0.95 * most * constant < found.attained() <= found.bound < 1.1 * math.hypot(1, sides[1]) * constant
+
+
 def test_cutting_finds_a_bound_where_one_box_has_none():
     def function(x):
         return 1.0 / (x * x - 1.5 * x + 1.0)
@@ -279,6 +299,22 @@ def test_cutting_never_hurts():
     one, many = own.float32_error(box, 1), own.float32_error(box, 400)
     assert np.all(many.bound <= one.bound) and np.any(many.bound < 0.7 * one.bound)
     assert one.boxes == 1 < many.boxes <= 400
+
+
+def test_boxes_in_pieces_are_those_at_once(monkeypatch):
+    own, rng = random_program(1), np.random.default_rng(0)
+    analysis = Rounding(own.program, [1, 1, 1])
+    low = rng.uniform(-1, 1, (50, 3))
+    high = low + rng.uniform(0, 0.3, (50, 3))
+    whole = analysis.bound(low, high)
+    monkeypatch.setattr("dalembert.compile.rounding.CHUNK", 7 * len(analysis.outputs))
+    assert np.isfinite(whole).any() and np.array_equal(analysis.bound(low, high), whole)
+
+
+def test_a_box_without_bound_leaves_other_outputs_theirs():
+    """1/y has no bound where y may be zero, x has the same everywhere; boxes of both kinds at once."""
+    found = bound(lambda x, y: [1.0 / (y * y), 0.1 * x], (1, 1.5), (-1, 1), outputs=(2,), boxes=40)
+    assert found.boxes > 20 and found.bound[0] == math.inf and 0 < found.bound[1] < 3 * U
 
 
 def test_boxes_are_counted(monkeypatch):

@@ -87,6 +87,14 @@ def test_a_line_that_forgets_a_term_of_its_own_is_wrong_by_what_it_was_made_of()
     assert "taking your K as it is" in result.lines[1].reason and "missing" in result.lines[1].reason
 
 
+def test_a_line_that_no_slip_explains_is_not_put_down_to_an_earlier_one():
+    cart = EXAMPLES["cart-pole"]().derivation()
+    wrong = "K = 1/2*(M+m)*xd^2 + m*l*sin(theta)*xd*thetad + 1/2*m*l^2*thetad^2"
+    first, second = cart.check([wrong, "d/dt dL/dxd = 7*m^3*l^2*sin(theta)^5 + M^4*x^3"]).lines
+    assert (first.verdict, second.verdict) == ("wrong", "wrong")
+    assert second.reason.startswith("derived: ") and "taking your" not in second.reason
+
+
 @pytest.mark.parametrize("scale", ["1", "-1", "1/(m*l)", "l"])
 def test_equations_of_motion_may_be_divided_by_what_does_not_move(scale):
     cart = EXAMPLES["cart-pole"]().derivation()

@@ -255,6 +255,15 @@ def test_a_mass_is_no_length():
     assert right and right.where == "for this system, where r1 = l1, r2 = l2"
 
 
+def test_a_length_and_a_number_may_stand_for_two_symbols():
+    d = dl.load("planar-2r-points").description
+    heavier = [replace(x, inertial=replace(x.inertial, mass=1.5)) if x.inertial else x for x in d.links]
+    points = dl.Robot(replace(d, links=tuple(heavier))).equations()
+    right = points.compare("M12", "1.5*(l2^2 + l1*l2*c2)")
+    assert right and right.where == "for this system, where r2 = l2, m2 = 1.5"
+    assert not points.compare("M12", "1.4*(l2^2 + l1*l2*c2)") and not points.compare("M12", "1.5*(l2^2 + l2*c1)")
+
+
 @pytest.mark.parametrize(
     "robot, name, formula",
     [
@@ -356,3 +365,24 @@ def test_a_row_may_be_written_as_a_column_and_a_column_as_a_row():
             assert bool(compare(q, formula, slips=False)) is right, (axis, formula)
         with pytest.raises(dl.InputError, match="yours is"):
             compare(q, "[[m, l], [m, l]]")
+
+
+SYMBOLS = ("a", "b", "c", "d", "e", "q1", "qd1")
+
+
+@pytest.mark.parametrize("right, formula, slip", [
+    ("a*b + a*c + a*d + e", "b + c + a*d + e", "the factor a is missing at b + c"),
+    ("a*b*d + a*c*d + e", "b + c + e", "the factor a*d is missing at b + c"),
+    ("2*a*b + 2*a*c + e", "b + c + e", "the factor 2*a is missing at b + c"),
+    ("a*b + a*c + a*d + e", "-a*b - a*c + a*d + e", "the sign of -a*b - a*c"),
+    ("a*b*c*sin(q1)", "c*sin(q1)/a", "the factor a^2*b is missing at c*sin(q1)/a"),
+    ("a*qd1^2 + b", "a + b", "the factor qd1^2 is missing at a"),
+    ("a*b*c + d", "b*c/e + d", "the factor e*a is missing at b*c/e"),
+    ("a*b + a*c + a*d + e*b", "a*b + e*b", "the term a*c + a*d is missing"),
+    ("a*b + c*d*e", "-2.5*a*b + c*d*e", "the term 7/2*a*b is missing"),
+    ("a*b + c*d + e", "a*b + c", "the factor d is missing at c; and the term e is missing"),
+    ("1/2*a*b^2 + c", "a*b + c", "a factor ½ is missing at a*b; and b should be squared"),
+])  # fmt: skip
+def test_the_likeliest_slip_is_named(right, formula, slip):
+    result = compare(formula_quantity("x", right, SYMBOLS), formula)
+    assert not result and result.slip == slip
