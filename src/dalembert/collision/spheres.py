@@ -257,16 +257,34 @@ def sphere_model(model: Model, fine: Spheres, overestimate: float = 0.0) -> Sphe
 
 
 def movable_pairs(model: Model, coarse: Spheres) -> Indices:
-    """(P, 2) of coarse spheres on bodies that move to each other and are not neighbors in the tree."""
+    """(P, 2) of coarse spheres on bodies that move to each other and are not connected by a joint, or by several joints
+    at one point between which no body has a shape."""
     body = coarse.body.tolist()
+    carrier = [_carrier(model, k, set(body)) for k in range(len(model.bodies))]
     count = range(len(body))
-    pairs = [(i, j) for i in count for j in count[i + 1 :] if not neighbors(model, body[i], body[j])]
+    pairs = [
+        (i, j)
+        for i in count
+        for j in count[i + 1 :]
+        if not neighbors(model, body[i], body[j])
+        and (body[i] == BASE or carrier[body[i]] != body[j])
+        and (body[j] == BASE or carrier[body[j]] != body[i])
+    ]
     return np.array(pairs, np.int64).reshape(-1, 2)
 
 
+def _carrier(model: Model, body: int, shaped: set[int]) -> int:
+    """The body on which the joint of a body sits: beyond those without shapes whose own joints are at the same point."""
+    parent = model.parents[body]
+    while parent != BASE and parent not in shaped and not any(model.bodies[body].placement.p):
+        body, parent = parent, model.parents[parent]
+    return parent
+
+
 def neighbors(model: Model, a: int, b: int) -> bool:
-    """Whether two bodies (−1 the base) are one, or connected by a joint."""
-    return a == b or (a != BASE and model.parents[a] == b) or (b != BASE and model.parents[b] == a)
+    """Whether two bodies (−1 the base) are one, or connected by a joint, also one that closes a loop."""
+    joined = a == b or (a != BASE and model.parents[a] == b) or (b != BASE and model.parents[b] == a)
+    return joined or any({loop.first.body, loop.second.body} == {a, b} for loop in model.loops)
 
 
 def enclosing_spheres(parts: Sequence[Array], rounds: int = ROUNDS) -> tuple[Array, Array]:
