@@ -132,8 +132,9 @@ def rewritten(rng: random.Random, quantity: Quantity, right: str) -> str:
     return right
 
 
-def value(tree: ast.expr, values: dict[str, mpmath.mpf]) -> mpmath.mpf:
-    """The value of a formula with many digits; an ArithmeticError or ValueError where it has no real one."""
+def value(tree: ast.expr, values: dict[str, mpmath.mpf], wide: bool = False) -> mpmath.mpf:
+    """The value of a formula with many digits; an ArithmeticError or ValueError where it has no real one, or none at
+    all if `wide`."""
     match tree:
         case ast.Constant(value=x):
             return mpmath.mpf(repr(x))
@@ -145,11 +146,14 @@ def value(tree: ast.expr, values: dict[str, mpmath.mpf]) -> mpmath.mpf:
             angle = sum((values[f"q{k}"] for k in name[1:]), mpmath.mpf(0))
             return (mpmath.cos if name[0] == "c" else mpmath.sin)(angle)
         case ast.UnaryOp(operand=x):
-            return -value(x, values)
+            return -value(x, values, wide)
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            found = MP[name](*(value(x, values) for x in arguments))
+            parts = [value(x, values, wide) for x in arguments]
+            if name == "atan2" and any(isinstance(x, mpmath.mpc) for x in parts):
+                raise ValueError("atan2 is real")
+            found = MP[name](*parts)
         case ast.BinOp(left=left, op=op, right=right):
-            a, b = value(left, values), value(right, values)
+            a, b = value(left, values, wide), value(right, values, wide)
             match op:
                 case ast.Add():
                     return a + b
@@ -159,33 +163,54 @@ def value(tree: ast.expr, values: dict[str, mpmath.mpf]) -> mpmath.mpf:
                     return a * b
                 case ast.Div():
                     return a / b
-            found = a**b
+            found = a**b if a or isinstance(b, mpmath.mpc) or b <= 0 else a  # 0^b of a huge b
         case _:
             raise ValueError("no formula")
-    if isinstance(found, mpmath.mpc) or not mpmath.isfinite(found):
+    if (isinstance(found, mpmath.mpc) and not wide) or not mpmath.isfinite(found):
         raise ValueError("no real number")
     return found
 
 
-def is_right(quantity: Quantity, right: str, text: str) -> bool:
-    """Whether a formula equals the right one wherever both are defined, with many digits."""
+CONDITION = re.compile(r"(\w+) = ([-\w.+]+)")  # of "where g = 9.81, r1 = l1"
+ROUNDED = 0.02  # relative: what numbers rounded by the writer may change
+
+
+def points(quantity: Quantity, where: str) -> list[dict[str, mpmath.mpf]]:
+    """Random values of the symbols, under the condition that the verdict names."""
     rng = random.Random(7)
-    known = [*quantity.symbols]
-    a, b = (read_formula(x, known) for x in (right, text))
+    found = []
+    for k in range(POINTS):
+        values = {}
+        for name, own in quantity.symbols.items():
+            x = rng.uniform(0.3, 1.3) * (5 if own is None and SIGNED.fullmatch(name) and k % 2 else 1)
+            sign = -1 if own is not None and own < 0 else rng.choice((1, -1)) if own is None and k > 5 else 1
+            values[name] = mpmath.mpf(x if own is None and not SIGNED.fullmatch(name) else sign * x)
+        for name, x in CONDITION.findall(where):
+            values[name] = values[x] if x in values else mpmath.mpf(x)
+        found.append(values)
+    return found
+
+
+def is_right(quantity: Quantity, right: str, text: str, where: str = "") -> bool:
+    """Whether a formula equals the right one wherever both are defined, with many digits; a potential energy up to a
+    constant in the parameters, and under the condition that the verdict names."""
+    a, b = (read_formula(x, [*quantity.symbols]) for x in (right, text))
     pairs = []
     with mpmath.workdps(DIGITS):
-        for k in range(POINTS):
-            values = {}
-            for name, own in quantity.symbols.items():
-                x = rng.uniform(0.3, 1.3) * (5 if own is None and SIGNED.fullmatch(name) and k % 2 else 1)
-                sign = -1 if own is not None and own < 0 else rng.choice((1, -1)) if own is None and k > 5 else 1
-                values[name] = mpmath.mpf(x if own is None and not SIGNED.fullmatch(name) else sign * x)
+        for values in points(quantity, where):
+            other = {
+                name: values[name] if own is not None else -values[name] / 2 for name, own in quantity.symbols.items()
+            }
             try:
-                pairs.append((value(a, values), value(b, values)))
+                x, y = (value(tree, values, quantity.floating) for tree in (a, b))
+                if quantity.floating:  # the constant may be complex
+                    x, y = x - value(a, other, True), y - value(b, other, True)
             except (ArithmeticError, ValueError, MemoryError):
                 continue
+            pairs.append((x, y))
         size = max((abs(x) for x, _ in pairs), default=0)
-        return bool(pairs) and all(abs(x - y) <= 1e-8 * (abs(x) + size) for x, y in pairs)
+        near = ROUNDED if "to the digits" in where else 1e-8
+        return bool(pairs) and all(abs(x - y) <= near * (abs(x) + size) for x, y in pairs)
 
 
 def make(rng: random.Random, number: int):
@@ -206,8 +231,9 @@ def make(rng: random.Random, number: int):
         elif not result:
             told["wrong ones"] += 1
         else:
-            plain = quantity.floating or "to the digits" in result.where or "where" in result.where
-            assert plain or is_right(quantity, right, text), f"{quantity.name}: {text} is wrong and judged right"
+            assert is_right(quantity, right, text, result.where), (
+                f"{quantity.name}: {text} is wrong and judged right {result.where}"
+            )
             told["right by chance"] += 1
 
     return f"{quantity.name}: {text}".encode(), ".txt", read

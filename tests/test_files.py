@@ -143,6 +143,8 @@ def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("[" + "a." * 100_000 + "a]", "32 parts"),
+        ("[" + '"\\"".' * 30_000 + "a]", "32 parts"),
+        ('"\\' * 50_000 + "." * 40, "in a string"),
         ("x = 1\n" + '"a" . ' * 100 + "b = 1", "at line 2"),
         ("x = {" + "a." * 100 + "a = 1}", "32 parts"),
         ("x = " + "9" * 5000, "too many digits"),

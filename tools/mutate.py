@@ -41,7 +41,8 @@ from types import FrameType
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-COPIED = ("src", "tests", "docs", "tools", "README.md", "CITATION.cff", "CHANGELOG.md", "pyproject.toml", "NOTICE")
+COPIED = ("src", "tests", "docs", "tools", "fuzz", "benchmarks")
+COPIED += ("README.md", "CITATION.cff", "CHANGELOG.md", "pyproject.toml", "NOTICE")
 MEMORY = 12 << 30  # bytes of address space of one run
 OPERATORS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.Lt: ("<=", ">"), ast.LtE: ("<", ">"), ast.Gt: (">=", "<"), ast.GtE: (">", "<"),

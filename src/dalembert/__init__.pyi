@@ -51,6 +51,7 @@ from dalembert.describe.description import (
 )
 from dalembert.describe.dh import DHRow as DHRow, check_dh_frames as check_dh_frames
 from dalembert.errors import (
+    ContactWarning as ContactWarning,
     DalembertError as DalembertError,
     DescriptionError as DescriptionError,
     DivergenceWarning as DivergenceWarning,

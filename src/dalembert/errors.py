@@ -50,6 +50,10 @@ class UnitWarning(UserWarning):
     """Numbers that look as if they were in another unit: degrees for radians."""
 
 
+class ContactWarning(UserWarning):
+    """Rollouts in which contacts with the ground cannot be sustained."""
+
+
 class DivergenceWarning(UserWarning):
     """Rollouts of a batch that diverged: their results are NaN."""
 

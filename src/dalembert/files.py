@@ -55,7 +55,7 @@ def contents(path: Any, most: int) -> bytes:
 
 
 MAX_KEY_PARTS = 32  # of a TOML key a.b.c: the time that tomllib takes is quadratic in them
-_PART = r"""(?>[\w-]++|"[^"]*+"|'[^']*+')"""
+_PART = r"""(?>[\w-]++|"(?:[^"\\]|\\.)*+"?+|'[^']*+'?+)"""  # an open string ends with its line: no second look
 _NEXT = rf"[ \t]*+\.[ \t]*+{_PART}"
 _DOTTED = re.compile(rf"{_PART}(?:{_NEXT}){{0,{MAX_KEY_PARTS - 1}}}+({_NEXT})?+")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,15 +50,30 @@ class Joints:
         return self.units if self.rate_units is None else self.rate_units
 
 
+class LossFinder(Protocol):
+    """Finds the contacts that cannot be sustained in rows of times, states and outputs, added piece by piece."""
+
+    def add(self, t: Array, x: Array, y: Array) -> None: ...
+    @property
+    def losses(self) -> tuple[Any, ...]: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Contacts:
-    """What a flow says of its contacts with the ground, which it models as constraints and so would hold whatever they
-    bear. `find_losses(t, x, y)` gives the contacts that cannot be sustained in rows of times, states and outputs, the
-    earliest first. `excess(t, x, u)`, over scalars, is zero unless a contact has to pull, slips, or tilts; None where
-    the contacts depend on one another, so that one state does not say what each of them bears."""
+    """The contacts of a flow with the ground, which it models as constraints and so holds whatever they bear.
 
-    find_losses: Callable[[Array, Array, Array], tuple[Any, ...]]
-    excess: Callable[[Scalar, Scalars, Scalars], Scalar] | None
+    `finder()` makes a `LossFinder`. `excess(t, x, u)`, over scalars, is (least, most): `least` is zero unless a contact
+    has to pull, slips, or tilts, `most` is zero only if none does. `exact`: whether the two are the same."""
+
+    finder: Callable[[], LossFinder]
+    excess: Callable[[Scalar, Scalars, Scalars], tuple[Scalar, Scalar]]
+    exact: bool
+
+    def find_losses(self, t: Array, x: Array, y: Array) -> tuple[Any, ...]:
+        """Return the contacts that cannot be sustained in rows of times, states and outputs, the earliest first."""
+        finder = self.finder()
+        finder.add(t, x, y)
+        return finder.losses
 
 
 @dataclass(frozen=True, eq=False)

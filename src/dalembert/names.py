@@ -81,6 +81,16 @@ def parameter_names(function: str, names: Sequence[str], words: re.Pattern[str])
     return made
 
 
+def function_name(name: str, words: re.Pattern[str]) -> str:
+    """Return the name of a generated function. `words`: `C_WORDS` or `PYTHON_WORDS`.
+
+    Raises InputError if the generated code needs the name for itself."""
+    made = identifier(name)
+    if words.fullmatch(made):
+        raise InputError(f"generated code needs the name {made!r} for itself: give the function another name")
+    return made
+
+
 def file_name(name: str) -> str:
     """The name of a file, without its ending, in the folder it is written to."""
     kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.")

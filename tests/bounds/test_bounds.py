@@ -463,6 +463,28 @@ def test_open_loops_are_mentioned() -> None:
     assert not any("loops" in note for note in dl.load("rp").bounds(["mu2"], seconds=1e-9).notes)
 
 
+@pytest.mark.parametrize(
+    ("mass", "moment", "inertia", "least"),
+    [
+        (1.0, (0.0, 0.0, 0.0), 0.5, 0.25),
+        (-1.0, (0.0, 0.0, 0.0), 0.5, 0.0),
+        (0.0, (0.1, 0.0, 0.0), 0.5, 0.0),
+        (0.0, (0.0, 0.0, 0.0), 0.5, 0.25),
+    ],
+)
+def test_rotors_say_nothing_of_masses_that_no_body_has(mass, moment, inertia, least: float) -> None:
+    """As a fit may return them: a negative mass, or a first moment without a mass."""
+    from dataclasses import replace
+
+    from dalembert.bounds.lengths import least_rotor
+    from dalembert.spatial import Inertia
+
+    model = dl.load("planar-2r").model
+    own = Inertia(mass, moment, [[inertia * (i == j) for j in range(3)] for i in range(3)])
+    odd = replace(model, bodies=tuple(replace(b, inertia=own, rotor_inertia=0.25) for b in model.bodies))
+    assert least_rotor(odd) == pytest.approx(least, rel=1e-9)
+
+
 def test_rotors_say_nothing_of_inertias_that_no_body_has() -> None:
     """λ_min(M) is at least the rotor's inertia only if the links add nothing negative."""
     from dataclasses import replace
@@ -585,3 +607,82 @@ def test_far_away_the_scaled_matrix_is_the_scaled_matrix(mass: float) -> None:
             assert np.allclose(
                 function(q.tolist()), [wanted[i, j] for i, j in pairs(arm.n)], rtol=1e-9, atol=1e-12 * mass
             )
+
+
+# verdicts, reasons and formulas
+
+
+def test_verdicts_against_the_gap() -> None:
+    """5 % above what is met is certified to 5 % and not to 4 %."""
+    from dalembert.bounds.result import Bound
+
+    def bound(certified: float, side: str = "upper") -> Bound:
+        q = np.zeros(1)
+        return Bound("x", "x", side, 2.0, "kg m²", certified, 2.0, q, None, "branch and bound", 1, 0.1, "")
+
+    assert bound(2.1).verdict(0.05) == bound(2.0).verdict(0.0) == bound(1.9, "lower").verdict(0.05) == "certified"
+    assert bound(2.1).verdict(0.04) == bound(1.9, "lower").verdict(0.04) == "not certified to 4%"
+    assert bound(math.inf).verdict(0.05) == bound(0.0, "lower").verdict(0.05) == "not certified"
+
+
+def test_why_a_climb_stopped_is_kept() -> None:
+    from functools import partial
+
+    from dalembert.bounds.certify import Climb, climb_all
+    from dalembert.bounds.functions import Box, Joints, entries
+    from dalembert.bounds.taylor import family
+    from dalembert.model.lean import lean
+
+    arm = dl.load("elbow-3r")
+    model = lean(arm.model)
+    box = Box.of(model)
+    quantity = next(x for x in QUANTITIES if x.name == "mu1")
+    made = family(partial(entries, "mass", model), Joints.of(model), box)
+    assert made is not None
+    best = arm.bounds(["mu1"], gap=0.2, seconds=1e6)["mu1"]
+    climb = Climb(arm, quantity, made, 0.1, (best.attained, best.q))
+    for _ in range(20):  # more than there are thresholds
+        climb.step(0.0)  # long over
+        if climb.stopped:
+            break
+    assert climb.stopped == climb.bound().stopped == "time was up"
+    climb_all([climb], math.inf)
+    assert climb.stopped == climb.bound().stopped == "proved"
+
+
+@pytest.mark.parametrize("odd", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+def test_m_that_grows_as_no_rigid_bodys_does_has_no_tail(odd: list[float]) -> None:
+    """M with x in a row that does not grow with x²."""
+    from dalembert.bounds.bounds import NoTailError, _scaled
+
+    def plain(x):
+        return [2.0 + x[0] * x[0], 0.5 * x[0], 1.0]
+
+    assert [float(f) for f in _scaled(plain, 0, 2)([0.5])] == pytest.approx([1.0 + 2.0 * 0.25, 0.5, 1.0])
+    rows = [0.0, 0.0, 0.0] if odd[0] else [1.0, 0.0, 0.0]
+    with pytest.raises(NoTailError, match="otherwise than a rigid body"):
+        _scaled(
+            lambda x: [
+                2.0 + s * x[0] * x[0] + o * x[0] ** (1 + (k == 1))
+                for k, (s, o) in enumerate(zip(rows, odd, strict=True))
+            ],
+            0,
+            2,
+        )
+
+
+def test_formulas_of_which_none_is_the_largest_are_all_kept() -> None:
+    from dalembert.bounds.symbolic import _largest, _sign
+
+    ring = dl.load("planar-2r-points").equations().M[0][0].ring
+    a, b = ring["m1"], ring["m2"]
+    assert _largest([a + b, 2 * a]) == (a + b, 2 * a)
+    assert _largest([a, a + b, b]) == _largest([a + b, a, a + b]) == (a + b,)
+    assert [_sign(p) for p in (a + b, -1 * a - b, a - b, 2, -2, 0)] == [1, -1, 0, 1, -1, 0]
+
+
+def test_quarter_turns_may_be_rounded() -> None:
+    e = dl.load("planar-2r-points").equations()
+    assert str(symbolic_bounds(e, (-1.5708, 1.5708))) == str(symbolic_bounds(e, (-RIGHT, RIGHT)))
+    with pytest.raises(InputError, match="multiples of π/2"):
+        symbolic_bounds(e, (-1.571, 1.5708))

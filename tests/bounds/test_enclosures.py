@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -12,7 +13,7 @@ from dalembert import scalar
 from dalembert.bounds import QUANTITIES, enclosures
 from dalembert.bounds.functions import CIRCLE, Box, Joints
 from dalembert.bounds.quantities import compile_test
-from dalembert.bounds.taylor import Family, family
+from dalembert.bounds.taylor import UNIT, Family, family
 
 SLIDES, MIXED, TURNS = (True, True), (False, True), (False, False)
 RANGES = {True: (-2.0, 3.0), False: (-CIRCLE, CIRCLE)}
@@ -176,3 +177,81 @@ def test_forms_hold(rows: tuple[int, ...]) -> None:
                 assert met[0] == pytest.approx(eigenvalue(center) / np.linalg.norm(face), rel=1e-6, abs=1e-6 * size)
                 passed += bool(bound[0] <= t)
     assert passed > 100
+
+
+# Functions that doubles lose: x₁ is less than half a unit in the last place of x₀, so that the kernel finds zero.
+LOST = 1e-11
+FAR = (1e6 - 1.0, 1e6 + 1.0)
+ABSORBED: dict[str, Callable] = {
+    "first": lambda x: [(x[0] + x[1]) - x[0], 0.0 * x[1], 0.0 * x[1]],
+    "second": lambda x: [0.0 * x[1], (x[0] + x[1]) - x[0], 0.0 * x[1]],
+    "all": lambda x: [(x[0] + x[1]) - x[0], (x[0] - x[1]) - x[0], x[0] - (x[0] - x[1])],
+}
+
+
+@cache
+def absorbed(name: str) -> Family:
+    box = Box(np.array([FAR[0], -LOST]), np.array([FAR[1], LOST]), np.array(SLIDES))
+    found = family(ABSORBED[name], Joints((0, 1), (1.0, 1.0), (0.0, 0.0), SLIDES), box)
+    assert found is not None
+    return found
+
+
+def exact(name: str, q: np.ndarray) -> np.ndarray:
+    """The functions at a state with 50 digits."""
+    with mpmath.workdps(50):
+        return np.array([float(f) for f in ABSORBED[name]([mpmath.mpf(float(x)) for x in q])])
+
+
+@pytest.mark.parametrize("name", ABSORBED)
+@pytest.mark.parametrize("which", {**BOUNDS, **PROOFS})
+def test_rounding_is_part_of_every_enclosure(which: str, name: str) -> None:
+    """At points where the kernel finds zero instead of ±LOST: the bound covers the exact value, and no threshold below
+    the exact value is proved."""
+    make, true = {**BOUNDS, **PROOFS}[which]
+    F = absorbed(name)
+    test = compile_test(make(F), F.n, "tried")
+    r = np.zeros((1, 2))
+    for m in np.array([[[x, y]] for x in (FAR[0], 1e6, FAR[1]) for y in (-LOST, LOST)]):
+        wanted = float(true(exact(name, m[0])))
+        for t in (0.0, 0.3 * wanted, 0.9 * wanted, -LOST):
+            if which not in PROOFS or t < wanted:
+                assert test(m, r, t)[0][0] >= wanted
+    assert abs(exact(name, np.array([1e6, LOST]))).max() == LOST  # zero in doubles:
+    assert 1e6 + LOST == 1e6 == 1e6 - LOST
+
+
+def test_the_reserve_for_rounding_grows_with_the_functions() -> None:
+    """Sums and products of values and slopes lose up to a share of what these can be over the whole box. Each bound
+    adds that share, for functions a million times as large a million times as much."""
+    for which, (make, _) in BOUNDS.items():
+        added = []
+        for size in (1.0, 1e6):
+
+            def function(x, size=size):
+                return [size * k * (x[0] * x[0] + x[0] * x[1] + x[1] * x[1]) for k in (1.0, 2.0, 3.0)]
+
+            unit = Box(np.array([-1.0, -1.0]), np.array([1.0, 1.0]), np.array(SLIDES))
+            F = family(function, Joints((0, 1), (1.0, 1.0), (0.0, 0.0), SLIDES), unit)
+            assert F is not None
+            zero = np.zeros((1, 2))  # a point at which every function is zero
+            added.append(float(compile_test(make(F), F.n, "tried")(zero, zero, 0.0)[0][0]))
+            spread = F.sizes.value.sum() + F.sizes.slope.sum()  # all radii are 1
+            assert added[-1] >= 64 * UNIT * spread, which
+        assert added[1] == pytest.approx(1e6 * added[0], rel=0.01), which
+    assert enclosures.RELATIVE >= 1 + 1000 * 2 * UNIT  # a thousand operations on positive numbers
+
+
+def test_forms_are_searched_in_every_direction() -> None:
+    """The faces of the cube hold a multiple of each unit vector, and no vector shorter than 1: the rows whose squares
+    are added apart make no difference to that."""
+    from dalembert.bounds.quantities import _forms
+
+    F, k = made("six"), 2
+    tests, m, r, rest = _forms(F, 1.0)
+    assert len(tests) == 1 and rest == 0.0 and m.shape == (4, F.n + k)
+    assert np.array_equal(m[:, : F.n], np.tile(F.box.middle, (4, 1)))
+    assert np.array_equal(r[:, : F.n], np.tile(F.box.radius, (4, 1)))
+    faces = {(tuple(a), tuple(b)) for a, b in zip(m[:, F.n :].tolist(), r[:, F.n :].tolist(), strict=True)}
+    unit = {((s, 0.0), (0.0, 1.0)) for s in (-1.0, 1.0)} | {((0.0, s), (1.0, 0.0)) for s in (-1.0, 1.0)}
+    assert faces == unit

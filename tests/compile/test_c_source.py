@@ -157,6 +157,20 @@ def test_names_that_generated_code_uses_are_refused(source):
     assert "a_b" in getattr(named("a b"), source)()
 
 
+@pytest.mark.parametrize("source", ["c_source", "c_header", "numpy_source", "jax_source"])
+def test_functions_and_results_have_no_names_that_generated_code_uses(source):
+    """A function called sin would be called by the code it is made of; a result v0 would be a variable of it."""
+    for name in ("for", "sin" if source in ("c_source", "c_header") else "np"):
+        with pytest.raises(InputError, match=f"generated code needs the name '{name}'"):
+            getattr(named("a"), source)(name=name)
+    if source in ("c_source", "c_header"):
+        kernel = compile_function(lambda a: ([2.0 * a], [3.0 * a]), [()], [(1,), (1,)], "f", "", ("a",))
+        for results in (("v0", "b"), ("b", "b")):
+            with pytest.raises(InputError, match="generated code"):
+                getattr(kernel, source)(results=results)
+        assert "*b" in getattr(kernel, source)(results=("b", "c"))
+
+
 def test_a_result_takes_the_place_of_an_argument_only_if_it_has_its_size():
     for arguments, results in ((("out",), ()), (("x",), ("x",))):
         with pytest.raises(InputError, match="take the place"):

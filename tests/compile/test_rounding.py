@@ -13,7 +13,7 @@ import pytest
 import dalembert as dl
 from dalembert import scalar
 from dalembert.compile import compile_function
-from dalembert.compile.float32 import compile_single
+from dalembert.compile.float32 import _draw, compile_single
 from dalembert.compile.kinds import SINGLE, SINGLE_UNFUSED
 from dalembert.compile.operations import OPERATIONS
 from dalembert.compile.rounding import ACCURACY, Rounding
@@ -132,6 +132,7 @@ def test_what_is_not_chosen_does_not_count():
         (lambda x: 1.0 / x, (1e-39, 1), "divides by a number between 1e-39 and 1, which may be zero or next to it"),
         (lambda x: scalar.sqrt(x), (-1, 1), "root of a number between -1 and 1"),
         (lambda x: scalar.sqrt(x * x), (0, 1), "of zero it has no slope"),
+        (lambda x: scalar.sqrt(scalar.absolute(0.1 * x)), (-1, 1), "root of a number between 0 and 0.1"),
         (lambda x: scalar.log(x), (0, 1), "logarithm of a number between 0 and 1"),
         (lambda x: scalar.sin(x), (0, 1e4), "sin of an angle between 0 and 1e+04 rad; it must be within ±8192 rad"),
         (lambda x: x * x, (0, 1e30), "(multiply) may exceed 3.4e+38"),
@@ -160,6 +161,19 @@ def test_steps_that_two_others_use_alike():
 
     errors = [abs(float(np.float32(c)) - c) for c in (1000.1, 1000.3)]
     assert bound(function, (1, 1), (1, 1)).bound == pytest.approx(0.25 * errors[0] + 0.75 * errors[1], rel=0.02)
+
+
+def test_a_vector_that_is_turned_and_turned_back():
+    """c (c v) + s (s v) = v: with the sine and cosine of one angle the weights of v add up to √2 at most, not to 2.
+    Most of the error of v is that of a constant, which also counts in the products."""
+
+    def function(x, y):
+        v, c, s = 1000.1 * x - 1000.0 * x, scalar.cos(y), scalar.sin(y)
+        return c * (c * v) + s * (s * v)
+
+    constant = abs(float(np.float32(1000.1)) - 1000.1)
+    found = bound(function, (1, 1), (-3, 3))
+    assert constant < found.attained() <= found.bound < 3.5 * constant
 
 
 def test_cutting_finds_a_bound_where_one_box_has_none():
@@ -343,9 +357,11 @@ def test_the_accuracy_of_functions(function, name, kind, worst):
     assert error[0] >= 0.999 * said
 
 
-def test_small_results_of_exp():
-    found = bound(lambda x: scalar.exp(x), (-110, -80))
-    assert found.attained() <= found.bound <= 1e-41 + 2e-7 * math.exp(-80)
+@pytest.mark.parametrize("top", [-80, -100, -103.5])
+def test_small_results_of_exp(top):
+    """Below 1e-38 float32 has fewer digits: at last the smallest number or zero."""
+    found = bound(lambda x: scalar.exp(x), (-110, top))
+    assert 0 < found.attained() <= found.bound <= 3e-45 + 2e-7 * math.exp(top)
 
 
 # ---------------------------------------------------------------------------------------------------------- robots
@@ -422,8 +438,20 @@ def test_shapes_and_words():
     assert point.boxes == 1 and np.all(point.attained(10)[0] <= point.bounds[0])
 
 
+def test_states_are_drawn_within_the_box():
+    """A box between two float32 numbers has the one next to it; ends that float32 has are within the box."""
+    rng, one = np.random.default_rng(0), np.float32(1)
+    for low, high in ((1.0, 1.0), (1.0, 1.0 + 2 * U), (1.0 - U, 1.0), (-1.0, 1.0)):
+        x = _draw(rng, np.array([low]), np.array([high]), 1000)
+        assert x.dtype == np.float32 and (low <= x).all() and (x <= high).all()
+    assert set(_draw(rng, np.array([1 + U / 2]), np.array([1 + U]), 100).ravel()) <= {one, np.nextafter(one, 2)}
+
+
 def test_refusals():
     own = kernel(lambda x, y: x * y)
+    several = compile_function(lambda x: [x[0] * x[1]], [(2,)], [(1,)], "tried", arguments=("x",))
+    with pytest.raises(InputError, match="the lower end of x is above its upper end"):
+        several.float32_error({"x": ([0, 1], [1, 0])})
     for box, words in (
         ({"x": (0, 1)}, "the box lacks y: tried takes x, y"),
         ({"x": (0, 1), "y": 3}, "the range of y is a pair (lower, upper), got 3"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import cache
 
 import numpy as np
@@ -13,7 +14,7 @@ from dalembert.constrained import contact
 from dalembert.describe.description import Description, Inertial, Joint, Link, Origin
 from dalembert.flow import WRENCH
 from dalembert.optimal import OptimalControl
-from dalembert.simulation import rollouts
+from dalembert.simulation import monte_carlo, rollout_gradient, rollouts, sweep
 
 ROBOT = biped()
 Q = knees(ROBOT)
@@ -241,12 +242,92 @@ def test_batches_report_contacts_that_cannot_be_sustained():
     up, system = WEIGHT + np.array([-1.0, 1.0, -1.0, 2.0]), gantry()
     words = {"q0": np.zeros(3), "duration": 0.05, "dt": 0.01}
     force = np.broadcast_to(up[:, None], (4, 5)) * (np.arange(5) >= 2)
-    batch = rollouts(system, parameters={"z_torque": force}, **words)
+    with pytest.warns(dl.ContactWarning, match=r"^contacts are lost in 2 of 4 rollouts; rollout 1: contact 'foot'"):
+        batch = rollouts(system, parameters={"z_torque": force}, **words)
+    assert "lost in 2 of 4 rollouts" in repr(batch) and "t = 0.02 s" in repr(batch) and len(repr(batch)) < 300
+    assert not batch.measures
     assert batch.contacts_lost.tolist() == [False, True, False, True]
     for k in range(4):
         run = dl.simulate(system, tau=np.c_[np.zeros((5, 2)), force[k]], **words)
         assert run.ok is not batch.contacts_lost[k]
         assert [(x.kind, x.t) for x in batch.find_contact_losses(k)] == [(x.kind, x.t) for x in run.contact_losses]
+
+
+@pytest.mark.parametrize("every", [1, 7, 100])
+def test_every_step_is_looked_at_whichever_rows_are_kept(every):
+    """A pull of 3 ms between kept rows, then a slip: one loss, with its first time and the largest pull."""
+
+    def tau(t):
+        pull, slip = 0.0305 < t < 0.0335, 0.07 < t < 0.0725
+        return [0.75 * WEIGHT * slip, 0.0, (WEIGHT + 100.0 * t) * pull]
+
+    words = {"q0": np.zeros(3), "duration": 0.1, "dt": 1e-3}
+    run = dl.simulate(gantry(), tau=tau, solver=dl.simulation.Solver(every=every), **words)
+    (loss,) = run.contact_losses
+    assert run.status == "contact lost" and (loss.t, loss.kind) == (0.031, "pull")
+    np.testing.assert_allclose((loss.amount, loss.share), (3.3, 5 / 101), rtol=1e-9)
+
+    def law(t, q, qd):
+        return tau(t)
+
+    marks = [line for line in run.plot("q").axes[0].lines if line.get_color() == "tab:red"]
+    assert [line.get_xdata()[0] for line in marks] == [0.031]
+    asked = dl.simulate(gantry(), law, solver=dl.simulation.Solver(every=every), **words)
+    assert asked.contact_losses == run.contact_losses
+
+
+def test_studies_count_lost_contacts_as_failures():
+    words = {"q0": np.zeros(3), "duration": 0.05, "dt": 0.01, "error": {"z": 1.0}}
+    up = dl.simulation.uniform(0.0, 2.0 * WEIGHT)
+    study = monte_carlo(gantry(), number=9, seed=1, parameters={"z_torque": up}, measures="ise", **words)
+    lost = study.batch.parameters()["z_torque"] > WEIGHT
+    assert 0 < lost.sum() < 9 and study.failed.tolist() == lost.tolist() == study.batch.contacts_lost.tolist()
+    assert f"{lost.sum()} lost contacts" in study.table() and "'foot' cannot be sustained" in study.table()
+    assert f"lost in {lost.sum()} of 9 rollouts" in repr(study)
+    found = sweep(gantry(), grid={"z_torque": [0.5 * WEIGHT, 1.5 * WEIGHT]}, **words)
+    assert found.failures.tolist() == [0, 1] and found.mean().tolist()[1] == np.inf and "lost in 1 of 2" in repr(found)
+
+
+def table_on_a_sole():
+    places = [(0.3, 0.2, 0), (-0.3, 0.2, 0), (-0.3, -0.2, 0), (0.3, -0.2, 0)]
+    links = (Link("world"), Link("table", Inertial(5.0, (0.1, 0, 0, 0.2, 0, 0.3))))
+    robot = dl.Robot(Description("table", links, (Joint("root", "floating", "world", "table"),)))
+    return robot, dl.Constrained(robot, contact("table", np.eye(4), sole=places, friction=0.6))
+
+
+def test_batches_judge_soles_as_single_runs_do():
+    """Random wrenches, of which friction, center of pressure and moment are each within their limits or not."""
+    robot, system = table_on_a_sole()
+    rng, weight = np.random.default_rng(0), 5.0 * 9.81
+    sizes = weight * np.array([0.5, 0.5, 0.5, 0.15, 0.2, 0.2])
+    wrenches = rng.uniform(-1, 1, (24, 6)) * sizes
+    parameters = dict(zip(WRENCH, wrenches.T, strict=True))
+    words = {"q0": robot.neutral, "duration": 0.01, "dt": 0.01}
+    with pytest.warns(dl.ContactWarning, match="at least"):
+        batch = rollouts(system.flow(f_tip=True, frame="table"), parameters=parameters, **words)
+    alone = [dl.simulate(system, inputs=dl.Inputs(f_tip=w, frame="table"), **words).ok for w in wrenches]
+    assert 5 < sum(alone) < 20 and (~batch.contacts_lost).tolist() == alone
+    doubtful = [not ok and least == 0 for ok, least in zip(alone, batch.ground["contact_excess"], strict=True)]
+    assert sum(doubtful) > 1  # which no condition by itself tells
+    with pytest.warns(dl.ContactWarning, match="1 of 1 rollouts"):
+        one = {name: values[doubtful.index(True)] for name, values in parameters.items()}
+        rollouts(system.flow(f_tip=True, frame="table"), parameters=one, **words)
+
+
+def test_gradients_and_own_rollouts_of_predictive_control_report_lost_contacts():
+    words = {"q0": np.zeros(3), "duration": 0.02, "dt": 0.01, "loss": {"ise": 1.0}, "error": {"z": 1.0}}
+    rollout_gradient(gantry(), of="z_torque", parameters={"z_torque": 0.5 * WEIGHT}, **words)
+    with pytest.warns(dl.ContactWarning, match="'foot'"):
+        rollout_gradient(gantry(), of="z_torque", parameters={"z_torque": 2 * WEIGHT}, **words)
+
+    def running(u, up):
+        return [u[0], u[1], u[2] - up]
+
+    problem = OptimalControl(gantry(), 0.1, 0.02, running=running, parameters={"up": 0.0})
+    control = dl.PredictiveControl(problem)
+    up = {"up": np.array([0.9, 1.2]) * WEIGHT}
+    with pytest.warns(dl.ContactWarning, match=r"1 of 2 rollouts; rollout 1: contact 'foot'"):
+        control.rollouts(np.zeros((2, 6)), 0.1, parameters=up)
 
 
 def test_optimal_motions_report_contacts_that_cannot_be_sustained():
@@ -293,7 +374,8 @@ def test_soles_and_points_that_depend_on_one_another(wrench, kind):
             assert [loss.kind for loss in run.contact_losses] == [kind]
         given = {name: value for name, value in zip(WRENCH, wrench, strict=True) if value}
         flow = system.flow(f_tip=True, frame="table")
-        batch = rollouts(flow, q0=robot.neutral, duration=0.02, dt=0.01, parameters=given)
+        with pytest.warns(dl.ContactWarning) if kind else nullcontext():
+            batch = rollouts(flow, q0=robot.neutral, duration=0.02, dt=0.01, parameters=given)
         assert batch.contacts_lost.tolist() == [kind is not None]
 
 

@@ -248,6 +248,21 @@ def test_an_unreadable_file_is_its_students(tmp_path, text):
     assert "is not TOML" in marked[0].reasons and marked[1].reasons == "handed in nothing"
 
 
+def test_a_file_without_a_name_is_whose_name_it_has(tmp_path):
+    sheets = [Sheet("Week 1", (EXERCISE,), student="Gül Öz")]
+    write_variants(tmp_path / "variants.csv", sheets)
+    text = write_answers(sheets[0], [RIGHT]).replace('student = "Gül Öz"', "")
+    folder = tmp_path / "handed-in"
+    folder.mkdir()
+    (folder / "Gül-Öz.toml").write_text(text, encoding="utf-8")
+    (folder / "other.toml").write_text(text, encoding="utf-8")
+    marked = grade_folder(folder, read_variants(tmp_path / "variants.csv"))
+    assert [(m.student, m.earned > 0, bool(m.trouble)) for m in marked] == [
+        ("Gül Öz", True, False),
+        ("other", False, True),
+    ]
+
+
 def test_an_empty_folder_is_refused(tmp_path):
     with pytest.raises(DalembertError, match="no files"):
         grade_folder(tmp_path)

@@ -444,6 +444,17 @@ def test_hostile_answers_earn_nothing_and_get_a_sentence(answer: Answer) -> None
         assert len(found.reason) < 400 and len(found.given) <= LONGEST and "\n" not in found.reason
 
 
+HUGE = "*".join(["10^60"] * 8)
+
+
+@pytest.mark.parametrize("text", ["1e-300^-7", "0^-1", HUGE, f"{HUGE}/3", f"{HUGE} + 1.5", f"1.5*({HUGE})", f"-{HUGE}"])
+def test_numbers_without_a_value_get_a_sentence(text: str) -> None:
+    """Such answers ended the marking with ZeroDivisionError or OverflowError."""
+    for answer in (TORQUE, FORCE):
+        found = mark(answer, text)
+        assert found.earned == 0 and found.reason
+
+
 def test_answers_are_a_dictionary():
     with pytest.raises(InputError, match="answers map the name of each blank"):
         grade(find("dh-row").variant(1), ["x"])

@@ -354,11 +354,12 @@ SHOWN = 'type="mesh" mesh="m"'
 
 @pytest.mark.parametrize("settings", ["", '<compiler meshdir="meshes"/>'])
 @pytest.mark.parametrize("place", ["m.obj", "meshes/m.obj", "sub/m.obj", "sub/meshes/m.obj"])
-def test_a_mesh_of_an_included_file_is_found_where_mujoco_finds_it(place, settings, tmp_path):
+@pytest.mark.parametrize("name", ["m.obj", "absent/../m.obj"])
+def test_a_mesh_of_an_included_file_is_found_where_mujoco_finds_it(name, place, settings, tmp_path):
     (tmp_path / "sub" / "meshes").mkdir(parents=True)
     (tmp_path / "meshes").mkdir()
     (tmp_path / place).write_text(WARPED)
-    (tmp_path / "sub" / "part.xml").write_text('<mujocoinclude><asset><mesh file="m.obj"/></asset></mujocoinclude>')
+    (tmp_path / "sub" / "part.xml").write_text(f'<mujocoinclude><asset><mesh file="{name}"/></asset></mujocoinclude>')
     file = tmp_path / "arm.xml"
     file.write_text(f'<mujoco>{settings}<include file="sub/part.xml"/>{hung(SHOWN)}</mujoco>')
     try:
@@ -390,6 +391,40 @@ def test_a_face_of_four_corners_is_cut_as_in_mujoco(first, corner, rule, tmp_pat
     (inertial,) = [link.inertial for link in robot.description.links if link.inertial]
     assert abs(model.body_mass[1] - 4000 / 3) < 1e-9 and abs(robot.mass - 4000 / 3) < 1e-9
     assert error(np.array(inertial.origin.xyz), model.body_ipos[1]) < ROUNDING
+
+
+@pytest.mark.parametrize("style", ["plain", "indented", "continued", "carriage returns", "last line"])
+def test_polygons_of_an_obj_file_are_cut_as_in_mujoco(style, tmp_path):
+    """Pyramids on polygons that are neither flat nor convex, at random places: ears are clipped in MuJoCo's order."""
+    rng = np.random.default_rng(3)
+    file, compared = tmp_path / "arm.xml", 0
+    for k in range(40):
+        n = 4 + k % 5
+        angles, radii = np.sort(rng.uniform(0, 2 * np.pi, n)), rng.uniform(0.5 if k % 2 else 0.9, 1, n)
+        x = np.column_stack([radii * np.cos(angles), radii * np.sin(angles), rng.normal(0, 0.1, n)])
+        x = np.vstack([x, (0, 0, 2.5)]) @ np.linalg.qr(rng.normal(size=(3, 3)))[0] + rng.normal(size=3)
+        around = [f"f {i + 1} {(i + 1) % n + 1} {n + 1}" for i in range(n)]
+        lines = [*(f"v {a:.6f} {b:.6f} {c:.6f}" for a, b, c in x), *around]
+        lines.insert(-1 if style != "last line" else len(lines), " ".join(["f", *map(str, range(n, 0, -1))]))
+        text = "\n".join(f" \t{line}" if style == "indented" else line for line in lines)
+        (tmp_path / f"m{k}.obj").write_text(text)
+        asset = f'<asset><mesh name="m" file="m{k}.obj" inertia="exact"/></asset>'
+        file.write_text(f"<mujoco>{asset}{hung(SHOWN)}</mujoco>")
+        try:
+            model = mujoco.MjModel.from_xml_path(str(file))
+        except ValueError:  # too far from convex for MuJoCo
+            continue
+        if style == "continued":  # which MuJoCo does not read
+            (tmp_path / f"m{k}.obj").write_text(text.replace("f ", "f \\\n"))
+        if style == "carriage returns":
+            (tmp_path / f"m{k}.obj").write_text(text.replace("\n", "\r"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dl.ModelWarning)
+            mass = dl.load(file).mass
+        if model.nmeshface == 2 * n - 2:  # else it dropped a face
+            assert abs(mass / model.body_mass[1] - 1) < 1e-6
+            compared += 1
+    assert compared > 20
 
 
 def test_an_obj_file_of_several_objects_is_told(tmp_path):
@@ -583,6 +618,22 @@ def test_attached_models_keep_their_own_settings(tmp_path):
         dl.load(tmp_path / "arm.xml")
 
 
+@pytest.mark.parametrize("given, called", [(' model="Arm"', "Arm"), ("", "MuJoCo Model")])
+def test_a_model_without_a_name_has_the_one_in_its_file(given, called, tmp_path):
+    body = '<body name="b" pos="0 0 .1"><joint name="j" axis="0 1 0"/><geom size=".1" pos=".1 0 0"/></body>'
+    (tmp_path / "part.xml").write_text(f"<mujoco{given}><worldbody>{body}</worldbody></mujoco>")
+    file = tmp_path / "arm.xml"
+    text = (
+        '<mujoco><asset><model file="part.xml"/></asset><worldbody><body name="a"><joint name="j0"/><geom size=".1" '
+        f'pos=".2 0 0"/><attach model="{called}" body="b" prefix="p/"/></body></worldbody></mujoco>'
+    )
+    file.write_text(text)
+    compare(dl.load(file), mujoco.MjModel.from_xml_path(str(file)))
+    file.write_text(text.replace(called, "other"))
+    with pytest.raises(dl.DescriptionError, match=f"unknown model 'other'; choose from {called!r}"):
+        dl.load(file)
+
+
 def test_bodies_that_do_not_move_need_no_mass(tmp_path):
     still = '<body name="base"><geom type="mesh" mesh="gone"/><geom size=".1" rgba=""/>{}</body>'
     text = '<mujoco><asset><mesh name="gone" file="gone.stl"/></asset><worldbody>{}</worldbody></mujoco>'
@@ -754,6 +805,8 @@ def test_a_keyframe_says_where_free_bodies_start():
         <key name="home" qpos=".5 .1 .2 .3 0 2 0 0 .6 0 .8 0"/></keyframe></mujoco>"""
     robot = robot_of(text)
     assert robot.home.tolist() == [0.5, 0.1, 0.2, 0.3, 1, 0, 0, 0, 0, 0.8, 0, 0.6]
+    none = robot_of(text.replace("0 2 0 0", "0 0 0 0"))  # no rotation in MuJoCo (pal_tiago of Menagerie has it)
+    assert none.home.tolist() == [0.5, 0.1, 0.2, 0.3, 0, 0, 0, 1, 0, 0.8, 0, 0.6]
     short = robot_of(text.replace('qpos=".5 .1', 'qpos=".5'))
     assert short.home.tolist() == [0, 1, 2, 3, 0, 0, 0, 1, 0, 0, 0, 1]
     assert any("keyframe 'home'" in w and w.endswith("bodies start as written") for w in short.warnings), short.warnings

@@ -207,5 +207,10 @@ def test_what_cannot_be_exported_is_told():
         PredictiveControl(OptimalControl(ARM, 0.3, 0.02, limits={"v": 1.0}, **COSTS)).c_files(np.zeros(4))
     with pytest.raises(InputError, match="follows nothing, unless"):
         control.c_files(np.zeros(4), reference=[0.5, 0.5])
+    with pytest.raises(InputError, match="generated code needs the name 'for'"):
+        control.c_files(np.zeros(4), "for")
+    costs = {"running": lambda u, double: [u[0], double * u[1]], "parameters": {"double": 1.0}}
+    with pytest.raises(InputError, match="generated code needs the name 'double'"):  # a member of its struct
+        PredictiveControl(OptimalControl(ARM, 0.3, 0.02, **costs)).c_files(np.zeros(4))
     with pytest.raises(ValueError, match="no C for the IR"):
         translate("define internal void @f(ptr %a) {\n  %t1 = load i8, ptr %a\n  store double %t1, ptr %a\n}")

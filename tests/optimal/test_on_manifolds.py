@@ -161,7 +161,6 @@ def test_a_free_flying_arm_turns_its_base():
     assert np.abs(robot.momentum(found.q, found.v, "com")).max() < 0.05  # but for the first order of the step
 
 
-@pytest.mark.long
 def test_no_drive_moves_a_free_base():
     """Neither of a robot, nor under constraints, nor of their flows, unless `inputs` names it."""
     robot = free_flyer()
@@ -173,6 +172,7 @@ def test_no_drive_moves_a_free_base():
     assert problem.chosen == ("root_fx", "elbow_torque")
 
 
+@pytest.mark.long
 def test_limits_are_kept_on_manifolds_and_the_same_alone_and_together():
     problem, x0, u = quadrotor(limits={"v": 0.9, "root_fz": (0.0, 14.0)})
     found = problem.solve(x0, u=u)

@@ -299,9 +299,20 @@ def test_a_run_that_diverges_leaves_the_others_as_they_are():
         OptimalControl(flow, 0.2, 0.02, running=[state([0.0], 1.0), effort(0.1)], limits={"u": 5.0})
     )
     words = {"duration": 0.4, "dt": 0.02, "method": "euler"}
-    batch = rollouts(flow, control, x0=[[0.5], [1e3], [-0.8]], **words)
+    with pytest.warns(dl.DivergenceWarning, match="1 of 3"):
+        batch = rollouts(flow, control, x0=[[0.5], [1e3], [-0.8]], **words)
     assert batch.diverged_at.tolist()[::2] == [-1, -1] and batch.diverged_at[1] >= 0
     np.testing.assert_array_equal(batch.last[::2], rollouts(flow, control, x0=[[0.5], [-0.8]], **words).last)
+
+
+def test_own_rollouts_report_divergence():
+    flow = dl.Flow("steep", ("x",), ("u",), lambda t, x, u: [x[0] ** 3 + u[0]], positions=0)
+    problem = OptimalControl(flow, 0.2, 0.02, running=[state([0.0], 1.0), effort(0.1)], limits={"u": 5.0}, method="rk4")
+    control = PredictiveControl(problem)
+    with pytest.warns(dl.DivergenceWarning, match=r"^1 of 3 rollouts diverged, rollout 1 first by t = 0\.\d+ s"):
+        runs = control.rollouts([[0.5], [1e3], [-0.8]], 0.4)
+    assert "1 of 3 rollouts diverged" in repr(runs) and len(repr(runs)) < 150
+    assert "none diverged" in repr(control.rollouts([[0.5]], 0.1))
 
 
 def test_following_near_the_motion_it_has_the_poles_of_its_bandwidth():

@@ -219,3 +219,105 @@ def test_matrices_in_latex():
     rows = rf"I1 + I2 + m1 r1^2 + m2 (l1^2 + r2^2 + 2 l1 r2 c2) & {M12} \\ {M12} & I2 + m2 r2^2"
     D = rf"M &= \begin{{bmatrix}} {rows} \end{{bmatrix}}"
     assert derivation.check(D) and not derivation.check(D.replace("l_1", "l_2"))
+
+
+M22 = "M22 = I2 + m2*r2^2"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "I2 = I2 + m2*r2^2 + m2*l1*r2*c2\nM12 = I2",
+        "m2 = 5*m2\nM22 = I2 + m2*r2^2/5",
+        "pi = 3\nM22 = I2 + m2*r2^2*3/pi",
+        "q2 = 3\nM22 = I2 + m2*r2^2*q2/3",
+        "s12 = 3\nM22 = I2 + m2*r2^2*s12/3",
+        "theta2 = q1 + q2\nM12 = I2 + m2*r2^2 + m2*l1*r2*cos(theta2 - q1)",
+        "g = 10\nP1 = m1*r1*s1*g",
+    ],
+)
+def test_symbols_of_the_system_keep_their_meaning(lines):
+    """A line that redefines a symbol would make any formula right."""
+    result = dl.load("planar-2r").equations().derivation().check(lines)
+    assert not result and result.lines[0].verdict == "unread" and "choose another name" in result.lines[0].reason
+
+
+def test_what_a_symbol_is_in_this_system_may_be_written():
+    derivation = dl.load("planar-2r").equations().derivation()
+    lines = ["g = 9.81", "l1 = 1", "r1 = l1/2", "theta1 = q1", "c1 = cos(q1)", "s12 = sin(q1 + q2)", "P1 = m1*g*r1*s1"]
+    result = derivation.check(lines)
+    assert result and [x.verdict for x in result.lines] == [*["own"] * 6, "right"]
+    assert not derivation.check("g = 9.81\nl1 = 1") and "no step" in str(derivation.check("g = 9.81"))
+    position = derivation.check(f"r_2 = [l1 c1 + r2 c12, l1 s1 + r2 s12]\n{M22}")
+    assert [x.verdict for x in position.lines] == ["unjudged", "right"]
+
+
+@pytest.mark.parametrize(
+    "line", ["M12 ≈ 7", "M12: 7 + I2", "M12 -> 7", "M12 ≠ 7", "M12 < 7", r"M_{12} \approx 7", "T_01 = 7"]
+)
+def test_a_formula_without_an_equals_sign_is_not_judged(line):
+    result = dl.load("planar-2r").equations().derivation().check(f"{line}\n{M22}")
+    assert not result and [x.verdict for x in result.lines] == ["un" + ("judged" if "=" in line else "read"), "right"]
+
+
+def test_prose_is_left_out():
+    text = (
+        f"Q1\na)\n(3)\nPart 2: the mass matrix\nKinetic energy of m2 + m1:\n- one entry:\n{M22}\nwhich was to be shown"
+    )
+    result = dl.load("planar-2r").equations().derivation().check(text)
+    assert result and len(result.lines) == 1
+
+
+@pytest.mark.parametrize(
+    "lines, count",
+    [
+        ("M22 = I2\n    + m2*r2^2", 1),
+        ("M22 =\nI2 + m2*r2^2", 1),
+        ("M_{22}\n= I2\n+ m2 r2^2", 1),
+        ("\\begin{align}\nM_{22} &= I_2 \\\\\n & + m_2 r_2^2\n\\end{align}", 1),
+        ("M =\n[[a, b],\n [b, I2 + m2 r2^2]]", 1),
+        ("M = \\begin{bmatrix}\na & b \\\\\nb & I2 + m2*r2^2\n\\end{bmatrix}\nM22 = I2 + m2*r2^2", 2),
+    ],
+)
+def test_a_formula_may_go_on_in_the_next_line(lines, count):
+    a, b = "(I1 + I2 + m1 r1^2 + m2 (l1^2 + r2^2 + 2 l1 r2 c2))", "(I2 + m2 r2^2 + m2 l1 r2 c2)"
+    lines = lines.replace("a,", f"{a},").replace("a &", f"{a} &")
+    lines = lines.replace(" b]", f" {b}]").replace("[b", f"[{b}").replace("& b", f"& {b}").replace("\nb &", f"\n{b} &")
+    derivation = dl.load("planar-2r").equations().derivation()
+    result = derivation.check(lines)
+    assert result and len(result.lines) == count, str(result)
+    assert not derivation.check(lines.replace("m2", "2 m2", 1).replace("m_2", "2 m_2"))
+
+
+ENTRY_22, ENTRY_12 = "I2 + m2*r2^2", "I2 + m2*(r2^2 + l1*r2*c2)"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        (f"M22 = {ENTRY_22}\n= m2*r2^2 + I2", f"M22 = {ENTRY_22}\n= m2*r2^2 - I2"),  # goes on on the next line
+        (f"M22\n= {ENTRY_22}", "M22\n= I2 - m2*r2^2"),  # begins there
+        (f"{ENTRY_22} = M22", "I2 - m2*r2^2 = M22"),  # the other way round
+        (f"M21 = {ENTRY_12}\nM12 = M21", f"M21 = {ENTRY_12}\nM11 = M21"),  # names alone
+    ],
+)
+def test_every_side_of_a_line_is_judged(right, wrong):
+    derivation = dl.load("planar-2r").equations().derivation()
+    assert derivation.check(right), str(derivation.check(right))
+    result = derivation.check(wrong)
+    assert not result and result.lines[-1].verdict == "wrong", str(result)
+
+
+def test_a_force_that_is_given_is_an_equation_of_motion_and_no_name_of_ones_own():
+    cart = EXAMPLES["cart-pole"]().derivation()
+    line = "F = (M+m)*xdd + m*l*cos(theta)*thetadd - m*l*sin(theta)*thetad^2"
+    assert [x.verdict for x in cart.check(line).lines] == ["right"]
+    assert [x.verdict for x in cart.check(line.replace("+ m*l", "- m*l")).lines] == ["wrong"]
+
+
+def test_the_entries_of_a_matrix_that_are_wrong_are_named():
+    derivation = dl.load("planar-2r").equations().derivation()
+    M11 = "I1 + I2 + m1*r1^2 + m2*(l1^2 + r2^2 + 2*l1*r2*c2)"
+    (line,) = derivation.check(f"M = [[{M11}, {ENTRY_12.replace('+', '-', 1)}], [{ENTRY_12}, {ENTRY_22}]]").lines
+    assert (line.step, line.verdict) == ("M", "wrong") and line.reason.startswith("M12 wrong: the sign of")
+    assert not any(name in line.reason for name in ("M11", "M21", "M22"))

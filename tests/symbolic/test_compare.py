@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 import dalembert as dl
@@ -314,7 +317,8 @@ def test_slips_in_the_letters_of_the_formula(robot, name, formula, slip):
     ("l*cos(x - 0.0000)*0.866 + 0.3333*m", True),
     ("0.867*l*cos(x) + 0.333*m", False),  # not the nearest
     ("0.865*l*cos(x) + 0.333*m", False),
-    ("0.8*l*cos(x) + m/3", False),  # too few digits to tell
+    ("0.87*l*cos(x) + m/3", False),  # the nearest, but too few digits to tell
+    ("0.9*l*cos(x) + m/3", False),
     ("0.866*l*sin(x) + 0.333*m", False),
     ("0.866*l*cos(x) - 0.333*m", False),
     ("0.866*l*cos(x)", False),
@@ -342,3 +346,13 @@ def test_rows_of_a_jacobian_transposed(arm):
 ])  # fmt: skip
 def test_slips_in_a_complex_pole(formula, slip):
     assert compare(dl.control.MassSpringDamper(1.0, 0.4, 4.0).quantity("s1"), formula).slip == slip
+
+
+def test_a_row_may_be_written_as_a_column_and_a_column_as_a_row():
+    m_and_l = replace(formula_quantity("x", "m", ("m", "l")), exact=None)
+    for axis in (1, 2):
+        q = replace(m_and_l, value=lambda v, axis=axis: np.expand_dims(np.stack([v["m"], v["l"]], -1), axis))
+        for formula, right in (("[m, l]", True), ("[[m], [l]]", True), ("[[m, l]]", True), ("[l, m]", False)):
+            assert bool(compare(q, formula, slips=False)) is right, (axis, formula)
+        with pytest.raises(dl.InputError, match="yours is"):
+            compare(q, "[[m, l], [m, l]]")

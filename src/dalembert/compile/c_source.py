@@ -16,7 +16,7 @@ from dalembert.compile.kinds import DOUBLE, Kind
 from dalembert.compile.lower import Program, Step, walk
 from dalembert.compile.operations import OPERATIONS
 from dalembert.errors import InputError
-from dalembert.names import C_WORDS, identifier, parameter_names
+from dalembert.names import C_WORDS, function_name, parameter_names
 
 Shape = tuple[int, ...]
 INCLUDES = "#include <math.h>\n#include <stdint.h>\n"
@@ -74,7 +74,7 @@ def signature(
 ) -> Signature:
     """Any names as those of C; results are called out, or out0, out1, … if nothing else is said."""
     called = results or (["out"] if len(outputs) == 1 else [f"out{k}" for k in range(len(outputs))])
-    names, ends = parameter_names(name, arguments, C_WORDS), tuple(map(identifier, called))
+    names, ends = parameter_names(name, arguments, C_WORDS), parameter_names(name, called, C_WORDS)
     sizes = dict(zip(names, map(prod, inputs), strict=True))
     for end, shape in zip(ends, outputs, strict=True):
         if end in sizes and (not results or sizes[end] != prod(shape)):
@@ -82,7 +82,7 @@ def signature(
                 f"the result {end!r} of {name} cannot take the place of the argument of that name: give results=, or "
                 "rename the argument"
             )
-    return Signature(identifier(name), names, tuple(inputs), ends, tuple(outputs), kind)
+    return Signature(function_name(name, C_WORDS), names, tuple(inputs), ends, tuple(outputs), kind)
 
 
 def c_source(program: Program, function: Signature, about: str = "", batch: bool = False) -> str:

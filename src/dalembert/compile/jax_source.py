@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from dalembert.compile.lower import Program, Step
 from dalembert.compile.operations import OPERATIONS
-from dalembert.names import PYTHON_WORDS, identifier, in_docstring, parameter_names
+from dalembert.names import PYTHON_WORDS, function_name, in_docstring, parameter_names
 
 
 def _instructions() -> dict[str, str]:
@@ -98,7 +98,7 @@ def jax_source(
     shown = ", ".join(f"{a} {s}" for a, s in zip(arguments, inputs, strict=True))
     return _MODULE.format(
         about=in_docstring(about or name),
-        name=identifier(name),
+        name=function_name(name, PYTHON_WORDS),
         arguments=", ".join(arguments),
         words=repr(tuple(arguments)),
         shapes=repr(tuple(inputs)),

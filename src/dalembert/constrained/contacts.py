@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from dalembert.flow import Scalar, Scalars
 
 FACES = 8  # of the pyramid inside each cone: 8 lose 8 % of the friction at worst
+FEW_FACES = 4
 EXACT = 1e-8  # of the weight: what a wrench may miss a sum of corner forces by
+EDGE = 1e-6  # of the sole's size: centers of pressure further outside are not sums of corner forces
 NEGLIGIBLE = 1e-6  # of the weight: a contact that bears less bears nothing, and pulls that are weaker are none
 
 
@@ -78,6 +80,14 @@ class Contact(Constraint):
         from scipy.spatial import ConvexHull
 
         return np.asarray(ConvexHull(self.rays(FACES)[[0, 1, 3, 4, 5]].T).equations)
+
+    @cached_property
+    def sufficient(self) -> Array:
+        """(m, 6): `certain` with pyramids of FEW_FACES faces, few enough for the loop of a batch."""
+        from scipy.spatial import ConvexHull
+
+        equations = ConvexHull(self.rays(FEW_FACES)[[0, 1, 3, 4, 5]].T).equations
+        return np.asarray(np.unique(np.round(equations, 12), axis=0))
 
     @property
     def faces(self) -> Array:
@@ -196,10 +206,10 @@ def _load(c: Contact, wrench: Array) -> Load:
     over = np.max(center @ edges[:, :2].T + edges[:, 2], axis=-1) if len(edges) else np.full(normal.shape, -np.inf)
     inside = np.where(normal > 0, -over, -np.inf)
     R = np.array(c.axes)
-    return Load(f @ R.T, n @ R.T, normal, used, center, inside, _holds(c, wrench, used))
+    return Load(f @ R.T, n @ R.T, normal, used, center, inside, _holds(c, wrench, used, inside))
 
 
-def _holds(c: Contact, wrench: Array, used: Array) -> NDArray[np.bool_]:
+def _holds(c: Contact, wrench: Array, used: Array, inside: Array) -> NDArray[np.bool_]:
     """Whether a wrench is a sum of forces along the edges of the corners' pyramids, none negative; of a point its own
     cone says so."""
     if c.hold.kind != "weld":
@@ -212,7 +222,8 @@ def _holds(c: Contact, wrench: Array, used: Array) -> NDArray[np.bool_]:
     G = c.rays(4 * FACES)  # finer than the program's
     size = max(float(np.max(np.abs(c.corners))), 1e-3)
     scale = np.array([1.0] * 3 + [1.0 / size] * 3)
-    open_ = ~out & np.isfinite(wrench).all(-1) & (wrench[..., 2] > 0) & (used <= 1.0 + EXACT)
+    near = (used <= 1.0 + EXACT) & (inside >= -EDGE * size)
+    open_ = ~out & np.isfinite(wrench).all(-1) & (wrench[..., 2] > 0) & near
     for index in map(tuple, np.argwhere(open_)):
         w = scale * wrench[index]
         out[index] = nnls(scale[:, None] * G, w)[1] <= EXACT * np.linalg.norm(w)
@@ -230,7 +241,7 @@ LOSSES = {
 
 @dataclass(frozen=True)
 class ContactLoss:
-    """A contact that cannot be sustained: first at time `t` [s], and in a `share` of all rows. `kind`, at the first
+    """A contact that cannot be sustained: first at time `t` [s], and in a `share` of all steps. `kind`, at the first
     time: "pull", "friction", "sole" or "moment". `amount`, the largest: of the force that would have to pull [N], of
     the friction that is needed (as a multiple of μ f_n), or of the distance between center of pressure and sole [m]."""
 
@@ -242,21 +253,51 @@ class ContactLoss:
 
     def __str__(self) -> str:
         what = LOSSES[self.kind].format(self.amount)
-        when = f"from t = {self.t:.6g} s on ({self.share:.0%} of the rows)"
+        when = f"from t = {self.t:.6g} s on ({self.share:.0%} of the time)"
         return f"contact {self.contact!r} cannot be sustained {when}: {what}"
 
 
-def find_losses(system: Constrained, t: Array, q: Array, multipliers: Array) -> tuple[ContactLoss, ...]:
-    """Return the contacts that cannot be sustained in rows t (rows,), q (rows, nq), λ (rows, k), the earliest first."""
-    borne, least = loads(system, multipliers), NEGLIGIBLE * _weight(system)
-    lost = {c: _bears(load, least) & ~load.holds for c, load in borne.items()}
-    rows = np.flatnonzero(np.any(list(lost.values()), axis=0))
-    if len(rows) and system.rank(q[rows[0]]) < system.k:  # λ is one of many: another may be borne
-        fine = [k for k in rows if _bearable(system, q[k], multipliers[k])]
-        for own in lost.values():
-            own[fine] = False
-    found = [_loss(c, t, borne[c], rows) for c, rows in lost.items() if rows.any()]
-    return tuple(sorted(found, key=lambda loss: loss.t))
+class LossFinder:
+    """Finds the contacts of a system that cannot be sustained, in rows that are added piece by piece."""
+
+    def __init__(self, system: Constrained) -> None:
+        self.system, self.rows = system, 0
+        self.tallies: dict[str, _Tally] = {}
+
+    def add(self, t: Array, x: Array, y: Array) -> None:
+        """Add rows: times t (rows,), states x (rows, ·) that begin with q, outputs y (rows, ·) that begin with λ."""
+        system, multipliers = self.system, y[:, : self.system.k]
+        borne, least = loads(system, multipliers), NEGLIGIBLE * _weight(system)
+        lost = {c: _bears(load, least) & ~load.holds for c, load in borne.items()}
+        rows = np.flatnonzero(np.any(list(lost.values()), axis=0))
+        q = x[:, : system.robot.nq]
+        if len(rows) and system.rank(q[rows[0]]) < system.k:  # λ is one of many: another may be borne
+            fine = [k for k in rows if _bearable(system, q[k], multipliers[k])]
+            for own in lost.values():
+                own[fine] = False
+        for c, own in lost.items():
+            if own.any():
+                _count(self.tallies, c, t, borne[c], own)
+        self.rows += len(t)
+
+    @property
+    def losses(self) -> tuple[ContactLoss, ...]:
+        """The contacts that cannot be sustained in the rows so far, the earliest first."""
+        found = [
+            ContactLoss(c, tally.t, tally.kind, tally.amounts.get(tally.kind, np.nan), tally.count / self.rows)
+            for c, tally in self.tallies.items()
+        ]
+        return tuple(sorted(found, key=lambda loss: loss.t))
+
+
+@dataclass
+class _Tally:
+    """Of a contact: when it is lost first, and by which kind of loss, in how many rows, the largest amount by kind."""
+
+    t: float
+    kind: str
+    count: int
+    amounts: dict[str, float]
 
 
 def _weight(system: Constrained) -> float:
@@ -269,7 +310,8 @@ def _bears(load: Load, least: float) -> NDArray[np.bool_]:
     return np.asarray(np.isfinite(force) & (np.maximum(force, np.linalg.norm(load.moment, axis=-1)) > least))
 
 
-def _loss(name: str, t: Array, load: Load, lost: NDArray[np.bool_]) -> ContactLoss:
+def _count(tallies: dict[str, _Tally], name: str, t: Array, load: Load, lost: NDArray[np.bool_]) -> None:
+    """Add the rows in which a contact is lost to its tally."""
     first = int(np.argmax(lost))
     kinds = {
         "pull": np.where(load.normal <= 0, -load.normal, -np.inf),
@@ -277,8 +319,10 @@ def _loss(name: str, t: Array, load: Load, lost: NDArray[np.bool_]) -> ContactLo
         "sole": np.where((load.normal > 0) & (load.inside < 0), -load.inside, -np.inf),
     }
     kind = next((kind for kind, amount in kinds.items() if amount[first] >= 0), "moment")
-    amount = float(kinds[kind][lost].max()) if kind in kinds else np.nan
-    return ContactLoss(name, float(t[first]), kind, amount, float(lost.mean()))
+    tally = tallies.setdefault(name, _Tally(float(t[first]), kind, 0, {}))
+    tally.count += int(lost.sum())
+    for kind, amount in kinds.items():
+        tally.amounts[kind] = max(tally.amounts.get(kind, -np.inf), float(amount[lost].max()))
 
 
 def _bearable(system: Constrained, q: Array, multipliers: Array) -> bool:
@@ -294,23 +338,33 @@ def _bearable(system: Constrained, q: Array, multipliers: Array) -> bool:
     return bool(nnls(np.hstack(columns), scale * b)[1] <= EXACT * np.linalg.norm(scale * b))
 
 
-def excess(system: Constrained, multipliers: Scalars) -> Scalar:
-    """Return by how much the contacts have to pull, slip or tilt, [N] and [N m] added up; zero if they do not.
+def excess(system: Constrained, multipliers: Scalars) -> tuple[Scalar, Scalar]:
+    """Return by how much the contacts have to pull, slip or tilt, [N] and [N m] added up, as (least, most).
 
-    Conditions that a contact must satisfy, not all of them: force within the cone of friction, center of pressure
-    inside the sole, moment about the normal no more than friction at the farthest corner has."""
-    least, total = NEGLIGIBLE * _weight(system), 0.0
+    `least` is zero unless a contact cannot be sustained. It adds up necessary conditions: force within the cone of
+    friction, center of pressure inside the sole, moment about the normal no more than friction at the farthest corner
+    has. `most` is zero only if every contact can be sustained. Of a sole it adds up sufficient conditions, forces in
+    pyramids inside the cones of its corners. Where contacts depend on one another, these multipliers are some of many
+    that do the same, and `least` is zero."""
+    negligible = NEGLIGIBLE * _weight(system)
+    least: Scalar = 0.0
+    most: Scalar = 0.0
     for c in system.contacts:
         f = [-x for x in multipliers[system.place(c.name)]]
-        x, y, z = np.mean(c.corners, axis=0).tolist()
-        rows = [scalar.sqrt(f[0] * f[0] + f[1] * f[1]) - c.friction * f[2]]
+        cone = [scalar.sqrt(f[0] * f[0] + f[1] * f[1]) - c.friction * f[2]]
+        necessary, sufficient = cone, cone
         if c.hold.kind == "weld":
-            rows += [a * (z * f[0] - f[4]) + b * (z * f[1] + f[3]) + d * f[2] for a, b, d in c.edges.tolist()]
+            x, y, z = np.mean(c.corners, axis=0).tolist()
+            rim = [a * (z * f[0] - f[4]) + b * (z * f[1] + f[3]) + d * f[2] for a, b, d in c.edges.tolist()]
             reach = c.friction * float(np.linalg.norm(np.array(c.corners)[:, :2] - (x, y), axis=1).max())
-            rows.append(scalar.absolute(f[5] - (x * f[1] - y * f[0])) - reach * f[2])
-        for row in rows:
-            total = total + scalar.maximum(row - least, 0.0)
-    return total
+            necessary = [*cone, *rim, scalar.absolute(f[5] - (x * f[1] - y * f[0])) - reach * f[2]]
+            g = (f[0], f[1], f[3], f[4], f[5], f[2])
+            sufficient = [-f[2], *(linear.inner(row, g) for row in c.sufficient.tolist())]
+        for row in necessary:
+            least = least + scalar.maximum(row - negligible, 0.0)
+        for row in sufficient:
+            most = most + scalar.maximum(row - negligible, 0.0)
+    return (least if system.independent_rows else 0.0), most
 
 
 # ------------------------------------------------------------------------------------------------------------ balance

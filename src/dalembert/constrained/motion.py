@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dalembert import scalar
 from dalembert.algorithms import constrained_dynamics, energy, joints, linear
 from dalembert.errors import unknown
-from dalembert.flow import MULTIPLIER, Array, Contacts, Flow, Scalar, Scalars
+from dalembert.flow import MULTIPLIER, Array, Contacts, Flow, LossFinder, Scalar, Scalars
 from dalembert.flows.books import Tip, friction_loss, joints_of, spring_energy
 from dalembert.flows.robot import on_manifold
 from dalembert.kernels import check_quaternions
@@ -66,17 +66,18 @@ def flow(
         check_quaternions(robot.model, "q0", x)
         system.require(x[..., :n], x[..., n:])
 
-    def lost(t: Array, x: Array, y: Array) -> tuple[Any, ...]:
-        from dalembert.constrained.contacts import find_losses
+    def finder() -> LossFinder:
+        from dalembert.constrained import contacts
 
-        return find_losses(system, t, x[:, :n], y[:, : system.k])
+        return contacts.LossFinder(system)
 
-    def excess(t: Scalar, x: Scalars, u: Scalars) -> Scalar:
+    def excess(t: Scalar, x: Scalars, u: Scalars) -> tuple[Scalar, Scalar]:
         from dalembert.constrained.contacts import excess
 
         return excess(system, accelerations(x, u).force)
 
-    contacts = Contacts(lost, excess if system.independent_rows else None) if system.contacts else None
+    exact = system.independent_rows and all(c.hold.kind != "weld" for c in system.contacts)
+    contacts = Contacts(finder, excess, exact) if system.contacts else None
     booked = (("spring_energy", "supply_power", "friction_loss") if friction else ("supply_power",)) if books else ()
     return Flow(
         robot.name,

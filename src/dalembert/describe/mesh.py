@@ -18,6 +18,7 @@ import io
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,8 @@ from dalembert.files import MESH, contents
 Array = NDArray[np.float64]
 Mesh = tuple[Array, NDArray[np.int64]]
 
-_QUAD = re.compile(rb"^f(?:[ \t]+[^\s#]+){4}[ \t\r]*(?:#.*)?$", re.MULTILINE)
+_POLYGON = re.compile(rb"^f(?:[ \t]+[^\s#]+){4}", re.MULTILINE)  # a face of an OBJ file with four corners or more
+_INDENTED = re.compile(rb"^[ \t]+[vf]", re.MULTILINE)
 _HEADER = 84  # 80 bytes of anything, then the number of triangles
 _TRIANGLE = 50  # normal, three vertices (12 floats), two bytes of attributes
 ANCESTORS = 6  # how far up from the description a package's folder is looked for
@@ -163,7 +165,7 @@ def _through_trimesh(file: Path, data: bytes) -> Mesh:
     unit = _collada_unit(file, data) if file.suffix.lower() == ".dae" else 1.0  # first: it refuses entities
     try:
         if file.suffix.lower() == ".obj":
-            data = _split_quads(data)
+            data = _triangulate(data)
         # Of the bytes, not of the path: materials and textures, which the file may name, are not opened.
         found = trimesh.load(io.BytesIO(data), file_type=file.suffix.lower()[1:], force="mesh")
         # Vertices are doubled where textures or normals differ; the solid does not care.
@@ -177,28 +179,80 @@ def _through_trimesh(file: Path, data: bytes) -> Mesh:
     return vertices * unit, faces
 
 
-def _split_quads(data: bytes) -> bytes:
-    """The text of an OBJ file with each face of four corners cut along its shorter diagonal, in single precision, as
-    MuJoCo does. If the face is not flat, the two diagonals enclose different volumes."""
-    if not _QUAD.search(data):
+def _triangulate(data: bytes) -> bytes:
+    """The text of an OBJ file with each face of more than three corners cut into triangles as MuJoCo does, in single
+    precision. If the face is not flat, other triangles enclose another volume. Continued and indented lines, of which
+    trimesh drops the faces without a word, are written out."""
+    data = re.sub(rb"\\\r?\n", b" ", data) if b"\\" in data else data
+    data = data.replace(b"\r", b"\n") if b"\n" not in data else data
+    data = re.sub(rb"^[ \t]+", b"", data, flags=re.MULTILINE) if _INDENTED.search(data) else data
+    if not _POLYGON.search(data):
         return data
     lines, points = data.splitlines(), list[list[bytes]]()
-    quads, corners = list[int](), list[list[int]]()  # lines, and the numbers of their four points
+    polygons = list[tuple[int, list[bytes], list[int]]]()  # lines, the corners in them, and the numbers of their points
     for k, line in enumerate(lines):
         words = line.partition(b"#")[0].split()
         if words[:1] == [b"v"]:
             points.append(words[1:4])
-        elif words[:1] == [b"f"] and len(words) == 5:
+        elif words[:1] == [b"f"] and len(words) > 4:
             numbers = [int(word.partition(b"/")[0]) for word in words[1:]]
-            quads.append(k)
-            corners.append([n - 1 if n > 0 else len(points) + n for n in numbers])  # −1 is the last one so far
-    x = np.array(points, dtype=np.float64).astype(np.float32)[corners]
-    first, second = (((x[:, k + 2] - x[:, k]) ** 2).sum(axis=1) for k in (0, 1))
-    for k, shorter in zip(quads, first < second, strict=True):
-        a, b, c, d = lines[k].split()[1:5]
-        triangles = ((a, b, c), (a, c, d)) if shorter else ((a, b, d), (b, c, d))
-        lines[k] = b"\n".join(b"f " + b" ".join(triangle) for triangle in triangles)
+            numbers = [n - 1 if n > 0 else len(points) + n for n in numbers]  # −1 is the last one so far
+            polygons.append((k, words[1:], numbers))
+    x = np.array(points, dtype=np.float64).astype(np.float32)
+    for k, corners, numbers in polygons:
+        if not 0 <= min(numbers) <= max(numbers) < len(points):
+            raise DescriptionError(f"a face has a corner that is not among the {len(points)} vertices")
+        triangles = (_cut if len(corners) == 4 else _clip)(x[numbers])
+        lines[k] = b"\n".join(b"f " + b" ".join(corners[i] for i in triangle) for triangle in triangles)
     return b"\n".join(lines)
+
+
+def _cut(x: NDArray[np.float32]) -> Iterable[Sequence[int]]:
+    """The two triangles of four corners: on both sides of the shorter diagonal."""
+    first, second = x[2] - x[0], x[3] - x[1]
+    return ((0, 1, 2), (0, 2, 3)) if first @ first < second @ second else ((0, 1, 3), (1, 2, 3))
+
+
+def _clip(x: NDArray[np.float32]) -> Iterator[Sequence[int]]:
+    """The triangles of a polygon: ears are clipped off its projection along an axis.
+
+    A corner counts as convex if it turns as the triangle of its first edge and the origin does. MuJoCo's reader of OBJ
+    files (tinyobjloader) has this rule, so that the position of a polygon decides how it is cut. If no ear is found,
+    MuJoCo drops the rest of the polygon. It becomes a fan here, because a solid must not have holes."""
+    left, at, tries = list(range(len(x))), 0, len(x)
+    u, v = x[:, _projection(x)].T
+    while len(left) > 3 and tries > 0:
+        tries -= 1
+        at %= len(left)
+        a, b, c, *others = left[at:] + left[:at]
+        turn = (u[b] - u[a]) * (v[c] - v[b]) - (v[b] - v[a]) * (u[c] - u[b])
+        area = (u[a] * v[b] - v[a] * u[b]) * np.float32(0.5)
+        if turn * area < 0 or any(_inside(u[[a, b, c]], v[[a, b, c]], u[k], v[k]) for k in others):
+            at += 1
+            continue
+        yield a, b, c
+        left.remove(b)
+        tries = len(left) + 1
+    yield from ((left[0], b, c) for b, c in pairwise(left[1:]))
+
+
+def _projection(x: NDArray[np.float32]) -> list[int]:
+    """The two axes in which a polygon is seen: those of the largest part of the normal at its first corner that has
+    one."""
+    for a, b, c in zip(x, np.roll(x, -1, 0), np.roll(x, -2, 0), strict=True):
+        n = np.abs(np.cross(b - a, c - b))
+        if n.max() > np.finfo(np.float32).eps:
+            return [1, 2] if n[0] > n[1] and n[0] > n[2] else [0, 1] if n[2] > n[0] and n[2] > n[1] else [0, 2]
+    return [1, 2]
+
+
+def _inside(u: NDArray[np.float32], v: NDArray[np.float32], x: np.float32, y: np.float32) -> bool:
+    """Whether (x, y) is in a triangle: a ray from it crosses the edges an odd number of times."""
+    odd = False
+    for i, j in ((0, 2), (1, 0), (2, 1)):
+        if (v[i] > y) != (v[j] > y) and x < (u[j] - u[i]) * (y - v[i]) / (v[j] - v[i]) + u[i]:
+            odd = not odd
+    return odd
 
 
 def has_several_objects(data: bytes) -> bool:

@@ -182,6 +182,8 @@ def grade_file(
             raise InputError(f"{name} is no file of answers, which end in .toml")
         student, read = read_answers(path)
         student = student if student in (variants or ()) else _name(student)
+        if variants is not None and student == _name(Path(path).stem):  # no line student = …
+            student = _owner(path, variants) or student
         own = None if variants is None else variants.get(student)
         if variants is not None and own is None:
             raise InputError(f"{student!r} is not in the list of variants")

@@ -184,4 +184,7 @@ def evaluate_number(text: str) -> float:
         raise InputError(f"{shorten(text)} holds a letter or a unit that is not known; write 0.35 or 35 N cm") from None
     if not isinstance(value, (int, float)):
         raise InputError(f"{shorten(text)} is not a single number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise InputError(f"{shorten(text)} is too large") from None

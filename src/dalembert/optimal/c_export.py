@@ -20,7 +20,7 @@ from dalembert.compile.kinds import DOUBLE
 from dalembert.compile.lower import Program
 from dalembert.compile.sweep import LANES, SETS, Places, Product, Step, step_operations
 from dalembert.flow import Array
-from dalembert.names import identifier
+from dalembert.names import C_WORDS, function_name, identifier, parameter_names
 from dalembert.optimal.problem import OptimalControl
 from dalembert.optimal.solver import LENGTHS
 
@@ -31,7 +31,7 @@ def c_files(
     problem: OptimalControl, iterations: int, plan: Mapping[str, Array], name: str, about: str
 ) -> dict[str, str]:
     """NAME.c and NAME.h; `plan` holds x (N + 1, n), u (N, m) and p (N + 1, p), with which it begins."""
-    called = identifier(name)
+    called = function_name(name, C_WORDS)
     sizes = _sizes(problem)
     return {
         f"{called}.c": _source(problem, iterations, plan, called, about, sizes),
@@ -103,7 +103,8 @@ def _declarations(p: OptimalControl, name: str, sizes: Mapping[str, int]) -> str
         + f"\n}} {name}_state;"
     ]
     if p.values:
-        rows = [f"    double {identifier(key)}[{_row(p, key)}];" for key in p.values]
+        keys = parameter_names(f"{name}_parameters", tuple(p.values), C_WORDS)
+        rows = [f"    double {key}[{_row(p, given)}];" for key, given in zip(keys, p.values, strict=True)]
         parts.append("typedef struct {\n" + "\n".join(rows) + f"\n}} {name}_parameters;")
     parts += [f"void {name}_start({name}_state *s);", f"void {name}_rest({name}_state *s, double t, const double *x);"]
     parts.append(f"{_step_head(p, name)};")

@@ -8,6 +8,7 @@ in (the forward pass begins there), and one iteration with fresh derivatives is 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
@@ -21,7 +22,7 @@ from dalembert.arguments import array, count, need, number, switch
 from dalembert.caching import cached_property
 from dalembert.control.conditions import HOLDS, UNKNOWN, Condition, Conditions, assumed, exact_model
 from dalembert.control.controller import Controller, Wanted, check_robot, follows, read_wanted
-from dalembert.errors import InputError, choose
+from dalembert.errors import ContactWarning, DivergenceWarning, InputError, choose
 from dalembert.flow import Array, Scalar, Scalars
 from dalembert.law import Law, Tell
 from dalembert.optimal.memory import Memory
@@ -44,6 +45,21 @@ class Rollouts(NamedTuple):
     t: Array
     x: Array
     u: Array
+
+    @property
+    def divergence(self) -> str:
+        """How many runs diverged, and when the first did; empty if none did."""
+        lost = np.asarray(~np.isfinite(self.x).all(-1))
+        runs = np.flatnonzero(lost.any(-1))
+        if not len(runs):
+            return ""
+        first = int(runs[np.argmax(lost[runs], -1).argmin()])
+        when = f"rollout {first} first by t = {self.t[np.argmax(lost[first])]:.6g} s"
+        return f"{len(runs)} of {len(self.x)} rollouts diverged, {when}"
+
+    def __repr__(self) -> str:
+        span = f"t = 0 … {self.t[-1]:.6g} s"
+        return f"<Rollouts of {len(self.x)} runs, {len(self.t)} samples, {span}; {self.divergence or 'none diverged'}>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,6 +328,7 @@ class PredictiveControl(Controller):
         x, u = np.zeros((len(starts), steps + 1, size)), np.zeros((len(starts), steps, p.m))
         x[:, 0] = starts
         many, given = chunk(p), _for_each(p, len(starts), parameters or {})
+        watched = _Watched(moved, (len(starts), steps * parts)) if moved.flow.contacts is not None else None
         for first in range(0, len(starts), many):
             rows = slice(first, min(first + many, len(starts)))
             own = {name: value[rows] for name, value in given.items()}
@@ -321,9 +338,17 @@ class PredictiveControl(Controller):
                 here, nodes = x[rows, k], memory.of_plant(moved)
                 for j in range(parts):
                     nodes[:, 0] = k * self.sample_time + j * h
-                    here = moved.mover(here, u[rows, k], nodes)
+                    if watched is not None:
+                        watched.look(rows, k * parts + j, here, u[rows, k], nodes)
+                    with np.errstate(all="ignore"):  # divergence is reported below
+                        here = moved.mover(here, u[rows, k], nodes)
                 x[rows, k + 1] = here
-        return Rollouts(np.asarray(self.sample_time * np.arange(steps + 1), float), x, u)
+        if watched is not None:
+            watched.warn()
+        found = Rollouts(np.asarray(self.sample_time * np.arange(steps + 1), float), x, u)
+        if found.divergence:
+            warnings.warn(f"{found.divergence}. Their states are not finite.", DivergenceWarning, stacklevel=2)
+        return found
 
 
 def track(robot: Robot, omega: float, zeta: float = 1.0, limits: Mapping[str, object] | None = None) -> OptimalControl:
@@ -371,6 +396,29 @@ def track(robot: Robot, omega: float, zeta: float = 1.0, limits: Mapping[str, ob
         parameters={WANTED: np.zeros((NODES + 1, 3 * n)), **tuned},
         moving=[WANTED],
     )
+
+
+class _Watched:
+    """What the contacts of runs (B, rows) of a plant bear."""
+
+    def __init__(self, plant: OptimalControl, size: tuple[int, int]) -> None:
+        self.plant, self.t = plant, np.zeros(size[1])
+        self.x = np.zeros((*size, len(plant.flow.states)))
+        self.y = np.zeros((*size, len(plant.flow.outputs)))
+
+    def look(self, runs: slice, row: int, x: Array, u: Array, p: Array) -> None:
+        self.t[row] = p[0, 0]
+        self.x[runs, row], self.y[runs, row] = x, self.plant.observed(x, u, p)
+
+    def warn(self) -> None:
+        contacts = self.plant.flow.contacts
+        assert contacts is not None
+        lost = [contacts.find_losses(self.t, x, y) for x, y in zip(self.x, self.y, strict=True)]
+        runs = [k for k, found in enumerate(lost) if found]
+        if runs:
+            first = f"rollout {runs[0]}: {lost[runs[0]][0]}"
+            text = f"contacts are lost in {len(runs)} of {len(lost)} rollouts; {first}"
+            warnings.warn(f"{text}. Their motion is not the robot's from then on.", ContactWarning, stacklevel=3)
 
 
 def _plant(p: OptimalControl, system: object, h: float) -> OptimalControl:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import array, count, in_joint_order
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
-from dalembert.errors import DivergenceWarning, InputError, unknown
+from dalembert.errors import ContactWarning, DivergenceWarning, InputError, unknown
 from dalembert.flow import Array, Contacts, Flow, Scalar, Scalars
 from dalembert.law import Law, read_law
 from dalembert.reference import Reference, SetPoint, read_reference
@@ -26,7 +26,15 @@ from dalembert.simulation.feed import Wiring, wire
 from dalembert.simulation.fixed_step import LOOPS, check_flow, check_method, compile_loop, read_seconds, whole_steps
 from dalembert.simulation.limits import read_torque_limits
 from dalembert.simulation.loop import DISTURBANCE, START, ClosedLoop, follow_reference
-from dalembert.simulation.measures import CONTACT_EXCESS, Measure, Measures, finish_measures, read_errors, read_measures
+from dalembert.simulation.measures import (
+    CONTACT_DOUBT,
+    CONTACT_EXCESS,
+    Measure,
+    Measures,
+    finish_measures,
+    read_errors,
+    read_measures,
+)
 from dalembert.simulation.options import Sampling, Sensors, read_noun
 from dalembert.simulation.plan import Column, Plan, Same
 from dalembert.simulation.plant import read_system, start_state, warn_of_reference, words_for_names
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
 Value: TypeAlias = ArrayLike | Distribution | Noise  # what a quantity of all rollouts may be given as
 WORKING = 64 * 2**20  # bytes that one chunk may take while it is computed
 WORK = 2_000_000_000  # operations of a chunk: a second or so, the time that is lost with a worker
+MOST_DOUBTFUL = 8  # rollouts that are computed once more for the warning, where contacts are in doubt
 NONE = "none diverged"
 KEEP = ("final", "all", "statistics")
 
@@ -126,8 +135,9 @@ class Batch:
     names: what was kept, states then outputs; t (rows,) [s] and rows (B, rows, names), or `moments` of it over the
     rollouts, (rows, names) each, or neither (keep="final"). last (B, states + outputs): the end of every rollout, NaN
     where it diverged; diverged_at (B,): the step after which the state was not finite, −1 where none. measures: (B,)
-    each. residual (B,): of an implicit method. `batch[name]` is what there is of a name: (B, rows), or (B,) at the
-    end."""
+    each. residual (B,): of an implicit method. ground (B,): of a system on contacts, by how much they have to pull,
+    slip or tilt, as `flow.Contacts.excess` counts it. `batch[name]` is what there is of a name: (B, rows), or (B,) at
+    the end."""
 
     t: Array
     names: tuple[str, ...]
@@ -138,6 +148,7 @@ class Batch:
     diverged_at: NDArray[np.int64]
     residual: Array
     measures: dict[str, Array]
+    ground: dict[str, Array]
     request: BatchRequest
 
     def __len__(self) -> int:
@@ -146,7 +157,12 @@ class Batch:
     def __repr__(self) -> str:
         kept = f"{len(self.t)} rows of {len(self.names)} names" if self.names else "their ends"
         measures = f", measures {', '.join(self.measures)}" if self.measures else ""
-        return f"<Batch of {len(self)} rollouts, {kept}{measures}; {self.divergence or NONE}>"
+        return f"<Batch of {len(self)} rollouts, {kept}{measures}; {self.verdict}>"
+
+    @property
+    def verdict(self) -> str:
+        """What is wrong with these rollouts, in a sentence."""
+        return "; ".join(filter(None, (self.divergence or NONE, self.lost_contacts)))
 
     @cached_property
     def divergence(self) -> str:
@@ -191,11 +207,42 @@ class Batch:
     @cached_property
     def contacts_lost(self) -> NDArray[np.bool_]:
         """(B,): the rollouts in which a contact with the ground could not be sustained, so that what follows is not
-        what the robot would do; `find_contact_losses` says which. Where contacts depend on one another, every rollout
-        is computed once more to find out."""
-        if CONTACT_EXCESS in self.measures:
-            return np.asarray(self.measures[CONTACT_EXCESS] > 0)
-        return np.array([bool(self.find_contact_losses(k)) for k in range(len(self))], bool)
+        what the robot would do; `find_contact_losses` says which. Rollouts that the sums of the loop leave in doubt are
+        computed once more."""
+        lost = self._surely_lost
+        for k in np.flatnonzero(self._doubt > 0):
+            lost[k] = bool(self.find_contact_losses(int(k)))
+        return lost
+
+    @property
+    def _surely_lost(self) -> NDArray[np.bool_]:
+        return np.asarray(self.ground.get(CONTACT_EXCESS, np.zeros(len(self))) > 0)
+
+    @property
+    def _doubt(self) -> Array:
+        """(B,): zero where it is clear whether contacts are lost."""
+        return np.where(self._surely_lost, 0.0, self.ground.get(CONTACT_DOUBT, np.zeros(len(self))))
+
+    @cached_property
+    def lost_contacts(self) -> str:
+        """In how many rollouts contacts with the ground are lost, and how in the first of them; empty if none is known
+        to be. Of those in doubt only the most doubtful are looked at."""
+        lost, doubt = self._surely_lost, self._doubt
+        for k in np.argsort(-doubt, kind="stable")[:MOST_DOUBTFUL]:
+            if not lost.any() and doubt[k] > 0:
+                lost[k] = bool(self.find_contact_losses(int(k)))
+        if not lost.any():
+            return ""
+        first = int(np.argmax(lost))
+        found = self.find_contact_losses(first)
+        many = f"{'at least ' if (doubt > 0).any() else ''}{int(lost.sum())} of {len(self)}"
+        return f"contacts are lost in {many} rollouts; rollout {first}: {found[0] if found else 'between its steps'}"
+
+    def warn_of_contacts(self, stacklevel: int = 3) -> None:
+        """A ContactWarning, if contacts are lost."""
+        if text := self.lost_contacts:
+            words = f"{text}. Their motion is not the robot's from then on."
+            warnings.warn(words, ContactWarning, stacklevel=stacklevel)
 
     def find_contact_losses(self, index: int) -> tuple[ContactLoss, ...]:
         """Return the contacts that cannot be sustained in rollout `index`, which is computed once more for it."""
@@ -268,7 +315,7 @@ def rollouts(
     "statistics", of all of them over the rollouts. measures: rows of `measures.MEASURES`, computed in the loop.
     number: how many rollouts, where no array says it. The numbers of a rollout depend on seed, name and index alone:
     neither `chunk` nor `threads` nor the cluster changes a bit. Results of rollouts that diverge are NaN, which a
-    `DivergenceWarning` says.
+    `DivergenceWarning` reports. A `ContactWarning` reports contacts with the ground that cannot be sustained.
     threads: of this process (one); scheduler: "local" (processes, all), a Dask address or client. file: the kept rows
     go to this .npy, in which they can be larger than memory. progress(done, B) is called after each chunk."""
     wanted = measures if isinstance(measures, Measures) else Measures(measures, error)
@@ -279,6 +326,7 @@ def rollouts(
     asked = read_request(system, controller, start, duration, dt, method, reference, *given, *kept, watched=True)
     batch = carry_out(asked, threads, scheduler, chunk, file, progress)
     asked.warn_of_divergence(batch.diverged_at)
+    batch.warn_of_contacts()
     return batch
 
 
@@ -367,11 +415,11 @@ def read_request(
 
 def carry_out(
     asked: BatchRequest,
-    threads: Threads,
-    scheduler: Scheduler,
-    chunk: int | None,
-    file: str | Path | None,
-    progress: Callable[[int, int], None] | None,
+    threads: Threads = None,
+    scheduler: Scheduler = None,
+    chunk: int | None = None,
+    file: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Batch:
     """A request carried out, chunk by chunk."""
     plan, total = asked.plan, asked.number
@@ -398,9 +446,10 @@ def carry_out(
     moments = tree.total() if plan.rows == "statistics" else None
     own = len(asked.states) - len(asked.measures)
     found = finish_measures(asked.measures, last[:, own : len(asked.states)], plan.steps * plan.dt)
+    ground = {name: found.pop(name) for name in (CONTACT_EXCESS, CONTACT_DOUBT) if name in found}
     columns = (*asked.states, *asked.outputs)
     names = tuple(columns[k] for k in plan.columns)
-    return Batch(t, names, rows, moments, columns, last, diverged, residual, found, asked)
+    return Batch(t, names, rows, moments, columns, last, diverged, residual, found, ground, asked)
 
 
 def _rows(plan: Plan, shape: tuple[int, ...], file: str | Path | None) -> AbstractContextManager[Array | None]:
@@ -476,8 +525,9 @@ def _close(
     if law is None and torque_limits is not None:
         raise InputError("torque_limits clip what a controller puts out, and there is none")
     rows, motion = read_measures(measures.names), read_reference(reference)
-    if watched and plant.contacts is not None and plant.contacts.excess is not None:
-        rows[CONTACT_EXCESS] = Measure("∫ by how much contacts pull, slip or tilt dt", "")
+    if watched and plant.contacts is not None:
+        for name in (CONTACT_EXCESS, CONTACT_DOUBT)[: 1 if plant.contacts.exact else 2]:
+            rows[name] = Measure("∫ by how much contacts pull, slip or tilt dt", "")
     if measures.error is not None and not any("e" in row.needs for row in rows.values()):
         raise InputError("error= says what measures of errors compare, and none is asked for: give measures=")
     if law is not None:

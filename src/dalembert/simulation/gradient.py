@@ -25,7 +25,7 @@ from dalembert.compile.rollout import Rollout
 from dalembert.errors import InputError, choose, unknown
 from dalembert.flow import Array, Scalar, Scalars
 from dalembert.law import read_law
-from dalembert.simulation.batch import BatchRequest, Value, read_request
+from dalembert.simulation.batch import BatchRequest, Value, carry_out, read_request
 from dalembert.simulation.fixed_step import LOOPS, list_names
 from dalembert.simulation.loop import DISTURBANCE
 from dalembert.simulation.measures import Measures, finish_measures
@@ -132,6 +132,11 @@ def rollout_gradient(
     last = np.concatenate([part.pulled.last[:, : asked.plan.n] for part in parts])
     diverged = np.concatenate([part.pulled.diverged for part in parts])
     asked.warn_of_divergence(diverged)
+    if asked.contacts is not None:  # the loop that is differentiated does not look at them
+        start, kept = (q0, qd0, x0), (Measures(), None, "final", number, seed)
+        acting = (given, disturbances, payload, friction, sensors, torque_limits)
+        words = (system, controller, start, duration, dt, method, reference, *acting, *kept)
+        carry_out(read_request(*words, watched=True)).warn_of_contacts()
     return Gradient(values, found, asked.states, last, diverged)
 
 

@@ -30,7 +30,7 @@ from dalembert.scalar import clip, where
 from dalembert.simulation.feed import Wiring
 from dalembert.simulation.fixed_step import Ask
 from dalembert.simulation.limits import TorqueLimits, read_torque_limits
-from dalembert.simulation.measures import CONTACT_EXCESS, Measure, read_errors
+from dalembert.simulation.measures import CONTACT_DOUBT, CONTACT_EXCESS, Measure, read_errors
 
 Given = tuple[Scalar, Scalars, Scalars, Scalars, Scalars]  # what a law is given: (t, y, r, z, p)
 
@@ -333,8 +333,10 @@ class ClosedLoop:
             flows = [seen[self.supply], lost]
         counted = [0.0 if row is None else row(*judged) for row in rows]
         if CONTACT_EXCESS in self.measures and self.plant.contacts is not None:
-            assert self.plant.contacts.excess is not None
-            counted[list(self.measures).index(CONTACT_EXCESS)] = self.plant.contacts.excess(t, x, w)
+            names = list(self.measures)
+            for name, excess in zip((CONTACT_EXCESS, CONTACT_DOUBT), self.plant.contacts.excess(t, x, w), strict=True):
+                if name in names:
+                    counted[names.index(name)] = excess
         return [*xd, *zd, *([0.0] * (len(held) + len(waiting))), *flows, *counted]
 
     def settle(self, t: Scalar, before: Scalars, X: Scalars, U: Scalars) -> list[Scalar]:

@@ -104,8 +104,8 @@ MEASURES: dict[str, Measure] = {
 }
 
 
-# Of every batch of a system on contacts: the integral of `flow.Contacts.excess`, which the loop itself adds.
-CONTACT_EXCESS = "contact_excess"
+# Of every batch of a system on contacts: the integrals of `flow.Contacts.excess`, which the loop itself adds.
+CONTACT_EXCESS, CONTACT_DOUBT = "contact_excess", "contact_doubt"
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,10 +73,10 @@ class Run(Displayed):
     each as `run.name` or `run["name"]`: a group gives (rows, m), a column (rows,). Where a column bears the name of a
     group, `run["x"]` is the column.
     `ok`: it ran to its end, and its contacts with the ground can be sustained. `message`: how it ended. `events`:
-    limits reached. `contact_losses`: contacts that cannot be sustained in the kept rows, the earliest first; what
-    follows their times is not what the robot would do. `beyond`: limits of position, velocity
-    and effort that the kept rows pass, by how much. `measures`: what was measured of the run, by name. `contacts`: when
-    links touch each other or the world that was given, at the kept rows; None without a world."""
+    limits reached. `contact_losses`: contacts that cannot be sustained at the steps (of adaptive methods: in the kept
+    rows), the earliest first; what follows their times is not what the robot would do. `beyond`: limits of position,
+    velocity and effort that the kept rows pass, by how much. `measures`: what was measured of the run, by name.
+    `contacts`: when links touch each other or the world that was given, at the kept rows; None without a world."""
 
     name: str
     columns: Mapping[str, Array]
@@ -297,8 +297,8 @@ def _panel(panel: Axes, run: Run, name: str) -> None:
     if len(names) > 1 or (name == "q" and run.groups["reference"]):
         columns = 1 + (len(names) > MOST_LINES)
         panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small", frameon=False, ncols=columns)
-    for event in run.events:
-        panel.axvline(event.t, color="tab:red", lw=0.8, ls=":")
+    for t in (*(event.t for event in run.events), *(loss.t for loss in run.contact_losses)):
+        panel.axvline(t, color="tab:red", lw=0.8, ls=":")
     touching = np.zeros(len(run), bool)
     for span in run.contacts or ():
         touching |= (run.t >= span.start) & (run.t <= span.end)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.errors import InputError
-from dalembert.flow import ENERGY, LOSS, MULTIPLIER, WRENCH, Array, Flow
+from dalembert.flow import ENERGY, LOSS, MULTIPLIER, WRENCH, Array, Flow, LossFinder
 from dalembert.law import Law
 from dalembert.reference import Reference, read_reference
 from dalembert.robot import Robot
@@ -51,6 +51,7 @@ from dalembert.simulation.steps import METHODS
 
 if TYPE_CHECKING:
     from dalembert.collision import Collision, World, WorldArrays
+    from dalembert.constrained.contacts import ContactLoss
 
 SAID = 3  # limits passed, and contacts, that the message names
 MOST_BREAKS = 10**8  # instants at which an adaptive method begins anew
@@ -126,6 +127,8 @@ def simulate(
     fences = _fences(bounds, plant, X0, way.adaptive)
     ask: Ask | None = (lambda t, X, U: np.array(loop.take(t, X.tolist(), U.tolist()), float)) if asked else None
     record, bar = Record(), Progress(way.progress, plant.name)
+    finder = None if plant.contacts is None else plant.contacts.finder()
+    watch = None if finder is None else _watch(plant, finder)
     try:
         if way.adaptive:
             breaks, times = _instants(clock, sampling.period if not sampling.always else None, feed.signals)
@@ -133,15 +136,19 @@ def simulate(
             tolerances = (rtol, np.asarray(atol, float))
             runner = AdaptiveSolver(loop, feed, times, breaks, way.method, *tolerances, ask, sampling.always, fences)
             runner.run(X0, record, bar)
+            if watch is not None:
+                watch(*record.rows())
         else:
             rollout = compile_loop(flow, way.row, feed.wiring, way.iterations, asked)
             if way.progress is not False:
                 _warn_of_time(clock, rollout.operations, clock.steps / feed.hold if asked else 0.0)
             judged = METHODS[way.row].iterated
-            Stepper(loop, feed, rollout, clock.steps, clock.every, judged, ask, fences).run(X0, record, bar)
+            Stepper(loop, feed, rollout, clock.steps, clock.every, judged, ask, fences, watch).run(X0, record, bar)
     finally:
         bar.close()
-    run = _judge_contacts(plant, _assemble(loop, motion, record, way.method, clock.dt))
+    run = _assemble(loop, motion, record, way.method, clock.dt)
+    if finder is not None and finder.losses:
+        run = _report_losses(run, finder.losses)
     run = _with_contacts(run, shapes, wanted.world)
     if run.ok and not way.adaptive and loop.supply is not None and bounds.position != "bounce":
         found = run.audit()
@@ -167,15 +174,13 @@ def _shapes(system: object, world: World | WorldArrays | None) -> Collision | No
     return found
 
 
-def _judge_contacts(plant: Flow, run: Run) -> Run:
-    """The run with the contacts with the ground that cannot be sustained, if there are any."""
-    if plant.contacts is None:
-        return run
-    lost = plant.contacts.find_losses(
-        run.t, *(np.stack([run[c] for c in names], -1) for names in (plant.states, plant.outputs))
-    )
-    if not lost:
-        return run
+def _watch(plant: Flow, finder: LossFinder) -> Callable[[Array, Array, Array], None]:
+    """What looks at the rows of a loop for contacts with the ground that cannot be sustained."""
+    states, outputs = len(plant.states), len(plant.outputs)
+    return lambda t, X, Y: finder.add(t, X[:, :states], Y[:, :outputs])
+
+
+def _report_losses(run: Run, lost: tuple[ContactLoss, ...]) -> Run:
     said = "; ".join(str(loss) for loss in lost[:SAID]) + (f"; and {len(lost) - SAID} more" if lost[SAID:] else "")
     status = CONTACT_LOST if run.ok else run.status
     return replace(run, contact_losses=lost, status=status, message=f"{said}; {run.message}")

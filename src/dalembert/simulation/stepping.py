@@ -40,7 +40,7 @@ TURN = math.pi  # [rad] a revolute joint that turns further in one step is not r
 @dataclass(eq=False)
 class Stepper:
     """One run: `steps` steps of dt from X0, of which every `every`-th state is kept, and the last. `ask` asks a law in
-    Python: (t, X, inputs) → X after the sample."""
+    Python: (t, X, inputs) → X after the sample. `watch` is given every row (t, X, Y), kept or not."""
 
     loop: ClosedLoop
     feed: Feed
@@ -50,6 +50,7 @@ class Stepper:
     judged: bool
     ask: Ask | None = None
     fences: Fences | None = None
+    watch: Callable[[Array, Array, Array], None] | None = None
 
     def _remedy(self) -> str:
         """What may be done about a run that diverged: a step that the loop's fastest pole at the start bears."""
@@ -98,6 +99,8 @@ class Stepper:
             record.end(INTERRUPTED, f"interrupted at t = {self.step * self.dt:.6g} s")
         t, X, Y = self._row(sample=False)
         record.keep(np.array([t]), X[None], Y[None])
+        if self.watch is not None:
+            self.watch(np.array([t]), X[None], Y[None])
         if self.judged:
             record.residual = float(self.X[-1])
         fault = None if record.message else self._bad_input(t, X, Y)
@@ -166,7 +169,7 @@ class Stepper:
 
     def _advance(self, blocks: Array, count: int) -> None:
         """`count` steps, and the rows they keep; limits are looked for after each step."""
-        every = 1 if self.fences is not None else min(self.every, count)
+        every = 1 if self.fences is not None or self.watch is not None else min(self.every, count)
         X, Y, last, _, mark = self._run(self.X, blocks, count, every, self.step)
         t = np.asarray((self.step + np.arange(len(X)) * every) * self.dt, float)
         piece = _Piece(t, X, Y, last, blocks, count, every)
@@ -178,6 +181,8 @@ class Stepper:
 
     def _keep(self, piece: _Piece, rows: int) -> None:
         kept = (self.step + np.arange(rows) * piece.every) % self.every == 0
+        if self.watch is not None and rows:
+            self.watch(piece.t[:rows], piece.X[:rows, : self.loop.ends[-1]], piece.Y[:rows])
         self.record.keep(piece.t[:rows][kept], piece.X[:rows, : self.loop.ends[-1]][kept], piece.Y[:rows][kept])
 
     def _again(self, X: Array, blocks: Array, first: int, count: int) -> Array:

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, count
 from dalembert.draw.pyplot import pyplot, styled
-from dalembert.errors import DivergenceWarning, InputError, unknown
+from dalembert.errors import ContactWarning, DivergenceWarning, InputError, unknown
 from dalembert.flow import Array
-from dalembert.simulation.batch import NONE, Batch, Value, rollouts
+from dalembert.simulation.batch import Batch, Value, rollouts
 from dalembert.simulation.draws import Distribution, Noise
 from dalembert.simulation.measures import Measure, read_measures
 from dalembert.simulation.options import Sensors
@@ -80,7 +80,7 @@ class MonteCarlo:
 
     def __repr__(self) -> str:
         what = f"{len(self)} rollouts, seed {self.seed}, {int(self.failed.sum())} failed"
-        return f"<MonteCarlo of {what}; {self.batch.divergence or NONE}>"
+        return f"<MonteCarlo of {what}; {self.batch.verdict}>"
 
     def summary(self, name: str, quantiles: Sequence[float] = QUANTILES) -> Summary:
         """Of a measure, or of a state or output at the end."""
@@ -106,8 +106,9 @@ class MonteCarlo:
 
     @property
     def failed(self) -> NDArray[np.bool_]:
-        """(B,): diverged, or with a measure above its limit (or one that is not a number)."""
-        found = self.batch.diverged_at >= 0
+        """(B,): diverged, on contacts that cannot be sustained, or with a measure above its limit (or one that is not a
+        number)."""
+        found = (self.batch.diverged_at >= 0) | self.batch.contacts_lost
         for name, limit in self.limits.items():
             found = found | ~(self.batch.measures[name] <= limit)
         return found
@@ -121,7 +122,8 @@ class MonteCarlo:
             if why is None:
                 found = [(name, self.batch.measures[name][k], limit) for name, limit in self.limits.items()]
                 over = [f"{name} is {x:.6g}, above {limit:.6g}" for name, x, limit in found if not x <= limit]
-                why = f"rollout {k}: {'; '.join(over)}"
+                lost = map(str, self.batch.find_contact_losses(k) if self.batch.contacts_lost[k] else ())
+                why = f"rollout {k}: {'; '.join((*lost, *over))}"
             drawn = _named(self._drawn(k))
             lines.append(f"{why} ({drawn})" if drawn else why)
         return lines
@@ -133,7 +135,9 @@ class MonteCarlo:
             s = self.summary(name, quantiles)
             numbers = [s.mean, s.std, s.least, *s.quantiles.values(), s.largest]
             lines.append([name, str(s.count), *(f"{x:.5g}" for x in numbers)])
+        lost = int(self.batch.contacts_lost.sum())
         failed = f"{int(self.failed.sum())} failed, {self.diverged} of them diverged"
+        failed += f", {lost} lost contacts" if lost else ""
         return "\n".join([*_aligned(lines), f"{len(self)} rollouts, seed {self.seed}; {failed}", *self.failures()])
 
     @styled
@@ -180,6 +184,7 @@ def monte_carlo(
         array(f"the limit of {name}", limit, (), finite=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DivergenceWarning)  # the table counts them
+        warnings.simplefilter("ignore", ContactWarning)
         result = rollouts(system, controller, q0, qd0, number=number, seed=seed, measures=measures, **options)
     return MonteCarlo(result, seed, known)
 
@@ -197,10 +202,10 @@ class Sweep:
 
     def __repr__(self) -> str:
         axes = " × ".join(f"{len(values)} {name}" for name, values in self.grid.items())
-        return f"<Sweep of {axes}, {len(self.batch)} rollouts by {self.measure}; {self.batch.divergence or NONE}>"
+        return f"<Sweep of {axes}, {len(self.batch)} rollouts by {self.measure}; {self.batch.verdict}>"
 
     def mean(self, measure: str | None = None) -> Array:
-        """(*grid): over the starts; a run that diverged or never settled makes it infinite."""
+        """(*grid): over the starts; a run that diverged, lost a contact or never settled makes it infinite."""
         return self._finite(measure).mean(-1)
 
     def largest(self, measure: str | None = None) -> Array:
@@ -209,9 +214,9 @@ class Sweep:
 
     @property
     def failures(self) -> NDArray[np.int64]:
-        """(*grid): how many runs diverged."""
+        """(*grid): how many runs diverged or lost a contact."""
         shape = next(iter(self.values.values())).shape
-        return (self.batch.diverged_at.reshape(shape) >= 0).sum(-1)
+        return ((self.batch.diverged_at >= 0) | self.batch.contacts_lost).reshape(shape).sum(-1)
 
     def best(self, measure: str | None = None) -> dict[str, float]:
         """The point of the grid with the least mean, and that."""
@@ -228,7 +233,7 @@ class Sweep:
         mean = self.mean()
         order = np.argsort(mean, axis=None, kind="stable")[:count]
         names = list(dict.fromkeys((self.measure, *self.values)))
-        lines = [[*self.grid, *names, "diverged"]]
+        lines = [[*self.grid, *names, "failed" if self.batch.contacts_lost.any() else "diverged"]]
         for flat in order.tolist():
             at = np.unravel_index(flat, mean.shape)
             point = [f"{axis[k]:.5g}" for axis, k in zip(self.grid.values(), at, strict=True)]
@@ -257,7 +262,8 @@ class Sweep:
 
     def _finite(self, measure: str | None) -> Array:
         values = self.values[self._named(measure)]
-        return np.where(np.isfinite(values), values, np.inf)
+        good = np.isfinite(values) & ~self.batch.contacts_lost.reshape(values.shape)
+        return np.where(good, values, np.inf)
 
     def _named(self, measure: str | None) -> str:
         name = self.measure if measure is None else measure
@@ -323,6 +329,7 @@ def sweep(
             held[target] = np.repeat(flat.reshape(-1), many)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DivergenceWarning)  # points of the grid with bad gains; `failures` counts them
+        warnings.simplefilter("ignore", ContactWarning)
         batch = rollouts(
             system,
             controller,

@@ -22,8 +22,14 @@ TINY = 5e-324  # stands for what is not zero and smaller than any float
 SIMPLE = 1000  # largest denominator of an exponent that is taken for a fraction
 CONSTANTS = {np.pi: arb.pi, np.e: arb.const_e}
 Ball = Any  # arb, or acb in formulas with j
+PARTIAL = ("sqrt", "log", "asin", "acos", "atan2", "pow")  # functions that are not defined everywhere
+DECIDED = 30  # bits of an argument for which a function without a value has none
 FUNCTIONS: dict[str, Callable[..., Ball]] = {"abs": abs, "sign": lambda x: x.sgn(), "sgn": lambda x: x.sgn()}
 FUNCTIONS |= {"pow": lambda x, y: x**y, "atan2": arb.atan2}
+
+
+class UndecidedError(Exception):
+    """A value could not be found with this number of digits, though there may be one."""
 
 
 def value(node: Node, at: int, scale: float) -> float | complex | None:
@@ -48,9 +54,13 @@ def _decided(node: Node, at: int, scale: float, wide: bool) -> float | complex |
     parts: tuple[Ball, ...] = ()
     for bits in BITS:
         ctx.prec = bits
-        ball = _ball(node, at, wide)
+        try:
+            ball = _ball(node, at, wide)
+        except UndecidedError:
+            parts = ()
+            continue
         parts = (ball.real, ball.imag) if isinstance(ball, acb) else (ball,)
-        if any(part.is_nan() for part in parts):
+        if _is_nan(ball):
             continue
         middle = [float(part.mid()) or TINY * (not part.contains(0)) for part in parts]
         size = max(abs(complex(*middle)), scale)
@@ -58,7 +68,7 @@ def _decided(node: Node, at: int, scale: float, wide: bool) -> float | complex |
             return complex(*middle) if len(parts) > 1 else middle[0]
     if any(part.is_nan() for part in parts):
         return np.nan
-    return 0.0 if all(part.contains(0) and float(part.rad()) < 1e-100 for part in parts) else None
+    return 0.0 if parts and all(part.contains(0) and float(part.rad()) < 1e-100 for part in parts) else None
 
 
 def values(node: Node) -> Array:
@@ -93,7 +103,15 @@ def _ball(node: Node, at: int, wide: bool) -> Ball:
             name = node.how[0]
             function = FUNCTIONS.get(name)
             total = function(*x) if function else getattr(total, name)()
+    if _is_nan(total) and not any(map(_is_nan, x)):
+        partial = node.op in ("product", "power") or node.how[0] in PARTIAL
+        if not partial or any(part.rel_accuracy_bits() < DECIDED for part in x if part != 0):
+            raise UndecidedError
     return total
+
+
+def _is_nan(x: Ball) -> bool:
+    return x.real.is_nan() or x.imag.is_nan() if isinstance(x, acb) else x.is_nan()
 
 
 def _number(source: ast.expr, x: float | complex) -> Ball:

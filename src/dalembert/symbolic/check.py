@@ -25,7 +25,7 @@ from dalembert.symbolic import balls
 from dalembert.symbolic.compare import DERIVATIVE, Comparison, Quantity, agree, compare, draw, seed_of
 from dalembert.symbolic.entries import MOTION
 from dalembert.symbolic.formula import SHORT, read_equation, write_formula
-from dalembert.symbolic.nodes import build, replaced
+from dalembert.symbolic.nodes import FUNCTIONS, build, replaced
 from dalembert.symbolic.steps import Steps, Tree, add, call, multiply, subtract, total
 
 VERDICTS = ("right", "own", "unjudged", "follows", "unread", "wrong")  # from the best to the worst
@@ -39,6 +39,10 @@ DROPPED = re.compile(
 )
 ORNAMENT = re.compile(r"^\s*(?:[-*•]\s|\(?\d+[.)]\s|(?:=>|⇒|→|\\Rightarrow|\\implies|\\therefore|∴)\s*)+")
 ALIGNMENT = re.compile(r"(\\begin\{(\w*matrix|array)\}.*?\\end\{\2\})|&")  # & outside of matrices
+ENVIRONMENT = re.compile(r"\\(?:begin|end)\{(?:align|aligned|equation|gather|gathered|split)\*?\}|\$\$?|\\\[|\\\]")
+OPERATOR = re.compile(r"\w.*?([-+*/^≈≅≃~≠<>≤≥→:]|\\(approx|simeq|neq|to|leq|geq|equiv)\b).*?\w")
+WORDS = {*FUNCTIONS, "dt", "dL", "dT", "dV", "dU", "dK", "dP", "partial", "det", "qd", "qdd", "pi", "theta", "phi"}
+WORDS |= {"psi", "omega", "tau", "alpha", "beta", "gamma", "Gamma"}  # words of formulas, without index
 SLOPE = re.compile(r"(d/dt)?d([LKTPVU])/d(.+?)|d(?:d([LKTPVU])/d(.+?))/dt")
 
 
@@ -81,8 +85,8 @@ class CheckedDerivation(Displayed):
         counts = {v: sum(x.verdict == v for x in self.lines) for v in VERDICTS}
         if self:
             head = f"All {counts['right']} steps are right." if counts["right"] > 1 else "This step is right."
-        elif not self.lines:
-            head = "There is no step in it: write one to a line, as M12 = …, K1 = … or dL/dqd1 = …."
+        elif all(x.verdict == "own" for x in self.lines):
+            head = "There is no step in it: write one to a line, such as M12 = …, K1 = … or dL/dqd1 = …."
         elif self.first:
             head = f"The first mistake is in line {self.first.number}, {self.first.step}."
         else:
@@ -123,24 +127,46 @@ def check(steps: Steps, lines: str | Sequence[str]) -> CheckedDerivation:
 
 
 def statements(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """(number of the line, equation), without ornaments; a line that starts with = goes on with the one before."""
+    """Return (number of its first line, statement), without ornaments. A statement goes on in a line that starts with
+    =, + or -, or that follows an = or is inside of a matrix. Prose is left out; a formula without = is a statement."""
     found: list[tuple[int, str]] = []
-    before: tuple[int, str] | None = None  # a left side on a line of its own
     for number, line in enumerate(lines, 1):
-        line = re.sub(
-            r"\\(?:begin|end)\{(?:align|aligned|equation|gather|gathered|split)\*?\}|\$\$?|\\\[|\\\]", " ", line
-        )
+        line = ENVIRONMENT.sub(" ", line)
         line = re.sub(r"(?<!\\)#.*|(?<!\\)%.*", "", line) if not line.lstrip().startswith("\\") else line
-        line = ORNAMENT.sub("", ALIGNMENT.sub(r"\1", line).rstrip().removesuffix("\\\\").strip()).strip(" .;,")
-        line = line.replace(":=", "=").replace("==", "=").replace("≡", "=")
-        if line.startswith("=") and before:
-            found.append((before[0], f"{before[1]} {line}"))
-        elif line.startswith("=") and found:
+        line = re.sub(r":=|==|≡", "=", line).strip()
+        start = line.lstrip("& ")
+        while found and start.startswith("=") and "=" not in found[-1][1] and _has_words(found[-1][1]):
+            found.pop()
+        if found and line and (start.startswith("=") or _goes_on(found[-1][1], start)):
             found[-1] = found[-1][0], f"{found[-1][1]} {line}"
-        elif "=" in line:
+        elif line:
             found.append((number, line))
-        before = (number, line) if line and "=" not in line else None
-    return iter(found)
+    return ((number, _plain(line)) for number, line in found if "=" in line or not _is_prose(line))
+
+
+def _goes_on(statement: str, line: str) -> bool:
+    """Return whether a line that does not start with = belongs to the statement before it."""
+    if statement.count("\\begin{") > statement.count("\\end{"):
+        return True
+    if "=" in line or "=" not in statement:
+        return False
+    opened = statement.count("[") > statement.count("]") or statement.endswith("=")
+    return opened or (line[0] in "+-−" and not _is_prose(line))
+
+
+def _is_prose(line: str) -> bool:
+    """Return whether a line without = is no formula: it has words, or no operator between names and numbers."""
+    return _has_words(line) or not OPERATOR.search(line)
+
+
+def _has_words(line: str) -> bool:
+    return any(x not in WORDS for x in re.findall(r"(?<![\\A-Za-z])[^\W\d_]{2,}(?![\w{])", line))
+
+
+def _plain(line: str) -> str:
+    """Return a statement without bullets, numbers and marks of alignment."""
+    line = ORNAMENT.sub("", ALIGNMENT.sub(r"\1", line).strip().removesuffix("\\\\").strip())
+    return line.strip(" .;,")
 
 
 @dataclass
@@ -160,6 +186,8 @@ class Marker:
     def judge(self, number: int, line: str) -> Judged:
         sides = [side.strip() for side in line.split("=")]
         try:
+            if len(sides) < 2:
+                raise InputError("there is no = in it")
             if any(not side for side in sides):
                 raise InputError("one side of the equation is empty")
             judged = self._judge(number, line, sides)
@@ -172,6 +200,9 @@ class Marker:
             return Judged(number, line, "", "unread", "the formula is too long to be judged as a step")
 
     def _judge(self, number: int, line: str, sides: list[str]) -> Judged:
+        if self.repeats(self.symbol(sides[0]), sides[-1]):
+            self.confirmed.add(number)
+            return Judged(number, line, self.symbol(sides[0]), "own", "as in this system")
         names = [self.step(side) for side in sides]
         if names[0] is None and names[-1] is not None:
             sides, names = sides[::-1], names[::-1]
@@ -181,6 +212,10 @@ class Marker:
                 tree = self.read(sides[-1])
                 if isinstance(tree, ast.List) and self.known_step(own):  # a matrix M beside a mass M
                     return self.step_line(number, line, own, sides[1:])
+                if not isinstance(tree, ast.List) and self.meaning(own) is not None:
+                    raise InputError(f"{own} means something in this system already: choose another name")
+                if isinstance(tree, ast.List) and own in self.symbols:  # the position r2 beside the length r2
+                    return Judged(number, line, own, "own")
                 self.origin[own] = frozenset((number,)).union(*(self.origin[x] for x in self.own_names(sides[-1])))
                 self.own[own] = tree
                 return Judged(number, line, own, "own", "taken as you define it")
@@ -259,7 +294,7 @@ class Marker:
                 return f"{'d/dt ' if rate else ''}d{ {'T': 'K', 'V': 'P', 'U': 'P'}.get(what, what) }/d{symbol}"
             return None
         name = self.symbol(side)
-        letters = re.fullmatch(r"([A-Za-z]+?)_?(\d*)", name)
+        letters = re.fullmatch(r"([A-Za-z]+?)_?((?!0)\d*)", name)  # not T01
         if (
             not letters
             or name in self.own
@@ -271,6 +306,25 @@ class Marker:
         what = "M" if what == "d" and len(digits) == 2 else what
         name = f"qdd{self.steps.a.index(name) + 1}" if name in self.steps.a else what + digits
         return name if self.known_step(name) else None
+
+    def meaning(self, name: str) -> Tree | None:
+        """Return what a name means without any definition, if the reader must not change it: a symbol, a coordinate in
+        any letter, c12, π."""
+        spelled = self.steps.letters.spellings(list(self.symbols)).get(name, "")
+        if name in self.symbols or spelled in (*self.steps.q, *self.steps.v, *self.steps.a):
+            return ast.Name(spelled or name)
+        return ast.Name("pi") if name == "pi" else None if name in self.own else self._meaning(name)
+
+    def repeats(self, name: str, side: str) -> bool:
+        """Return whether a definition is what the name means already, with the numbers of this system."""
+        with np.errstate(all="ignore"), suppress(DalembertError):
+            tree, meaning = self.read(side), self.meaning(name)
+            if meaning is None or isinstance(tree, ast.List) or name in (*self.steps.a, *self.steps.inputs):
+                return False
+            values = draw(self.quantity("K"), seed=seed_of(tree))
+            own = {symbol: np.full_like(values[symbol], x) for symbol, x in self.symbols.items() if x is not None}
+            return agree(build(tree, values | own), build(meaning, values | own).x)
+        return False
 
     def known_step(self, name: str) -> bool:
         try:

@@ -375,7 +375,8 @@ class _Judge:
                         needed = fewer
                 if (any if plain else all)(x != 1 for x in needed.values()):
                     these = [f"{name} = {x if isinstance(x, str) else f'{x:g}'}" for name, x in needed.items()]
-                    return f"{'for this system, ' if needed.keys() & own.keys() else ''}where {', '.join(these)}"
+                    mine = any(isinstance(x, str) or x == own.get(name) for name, x in needed.items())
+                    return f"{'for this system, ' if mine else ''}where {', '.join(these)}"
         return "to the digits given" if self._is_rounded() else ""
 
     def _choice(self, wrong: Sequence[Entry], choices: Choices) -> tuple[str, list[Entry]]:
@@ -392,8 +393,10 @@ class _Judge:
             return total([ast.BinOp(C[i, j], ast.Mult(), ast.Name(rate)) for j, rate in enumerate(choices.rates)])
 
         rows = [i for i in range(n) if not agree(product(i), c[:, i, 0])]
-        if rows:
-            return "", [entry for entry in wrong if entry[0] in rows]
+        rest = {**values, **{rate: np.zeros_like(values[rate]) for rate in choices.rates}}
+        at_rest = [i for (i, _), x in C.items() if not np.isfinite(build(self.spelled_out(x), rest).x).all()]
+        if rows or at_rest:  # a choice that is divided by a rate is no matrix where nothing moves
+            return "", [entry for entry in wrong if entry[0] in (rows or at_rest)]
         skew = all(agree(total([C[i, j], C[j, i]]), M_dot[:, i, j]) for i in range(n) for j in range(i + 1))
         return f"another valid choice: C qd = c holds, and Mdot - 2 C is {'' if skew else 'not '}skew-symmetric", []
 
@@ -491,6 +494,8 @@ class _Judge:
         if exist.sum() < SEARCHED // 2 or not wanted[exist].any():  # of zero, any change explains anything
             return [], []
         usual = np.median(root.size[exist])
+        if np.isinf(root.x).any():  # no change of it is right where it overflows
+            return [], []
         if 1e-8 * usual > abs(wanted[exist]).max() > 0:  # so large that anything would explain it
             return [], []
         exist &= root.size <= 1e4 * usual  # away from where it divides by next to nothing

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,6 +73,7 @@ MOTION = re.compile(
 LONGEST_NAMED = 5000  # characters of a formula that may name other entries
 MOST_EXACT = 300  # terms of a polynomial that formulas are compared with exactly
 MOST_TERMS = 5000  # of a difference, multiplied out
+MOST_HARMONICS = 50_000  # of a difference: half a second
 
 
 def quantity(e: Equations, what: str) -> Nested:
@@ -232,9 +234,8 @@ def comparable(e: Equations, name: str) -> Quantity:
             return ""
         row: Any = value[i] if isinstance(value, list) else value
         try:
-            return _readable(
-                e, e.ring.scalar(evaluate(_fractions(given), scalars(e))) - (row[j] if isinstance(row, list) else row)
-            )
+            off = e.ring.scalar(evaluate(_fractions(given), scalars(e))) - (row[j] if isinstance(row, list) else row)
+            return _readable(e, off) if _harmonics(e, off) <= MOST_HARMONICS else ""
         except (DalembertError, TypeError, ValueError, LookupError, RecursionError):
             return ""  # no polynomial: a root, a quotient
 
@@ -379,6 +380,12 @@ def _fractions(formula: ast.expr) -> ast.expr:
         case ast.Call(func=function, args=arguments):
             return ast.Call(function, [_fractions(x) for x in arguments], [])
     return formula
+
+
+def _harmonics(e: Equations, p: Polynomial) -> int:
+    """Return how many sines and cosines of sums of angles the products of a polynomial become at most."""
+    places = [[e.ring.names.index(name) for name in e.ring.joints[k]] for k in e.ring.turning]
+    return sum(prod(1 + sum(powers[at] for at in pair) for pair in places) for powers in p.terms())
 
 
 def _readable(e: Equations, p: Polynomial) -> str:

@@ -103,13 +103,13 @@ def evaluate(tree: ast.expr, values: Mapping[str, Any]) -> Any:
         case ast.Name(id=name):
             return _value(name, values)
         case ast.UnaryOp(operand=operand):
-            return -evaluate(operand, values)
+            return _apply(operator.neg, evaluate(operand, values))
         case ast.List(elts=items):
             return [evaluate(item, values) for item in items]
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            return _VALUES[name](*(evaluate(x, values) for x in arguments))
+            return _apply(_VALUES[name], *(evaluate(x, values) for x in arguments))
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return _raise(evaluate(left, values), evaluate(right, values))
+            return _apply(_raise, evaluate(left, values), evaluate(right, values))
         case ast.BinOp():
             rest: list[ast.BinOp] = []
             node: ast.expr = tree
@@ -118,14 +118,21 @@ def evaluate(tree: ast.expr, values: Mapping[str, Any]) -> Any:
                 node = node.left
             total = evaluate(node, values)
             for step in reversed(rest):
-                try:
-                    total = _OPERATIONS[type(step.op)](total, evaluate(step.right, values))
-                except ZeroDivisionError:
-                    raise InputError("the formula divides by zero") from None
-                except TypeError:
-                    raise InputError("a vector or matrix stands where a number should: write the result") from None
+                total = _apply(_OPERATIONS[type(step.op)], total, evaluate(step.right, values))
             return total
     raise InputError("this is no formula")
+
+
+def _apply(operation: Callable[..., Any], *x: Any) -> Any:
+    """Return the result of one operation; raise an InputError if its numbers or their sizes do not allow it."""
+    if any(isinstance(y, list) for y in x):
+        raise InputError("a vector or matrix stands where a number should: write the result")
+    try:
+        return operation(*x)
+    except ZeroDivisionError:
+        raise InputError("the formula divides by zero") from None
+    except OverflowError:
+        raise InputError("a number in the formula is too large") from None
 
 
 def _value(name: str, values: Mapping[str, Any]) -> Any:
@@ -150,8 +157,6 @@ def _raise(base: Any, power: Any) -> Any:
         total: Any = 1
         for _ in range(abs(power)):
             total = total * base
-        if power < 0 and isinstance(base, (int, float)) and base == 0:
-            raise InputError("the formula divides by zero")
         return total if power >= 0 else 1 / total
     return scalar.sqrt(base) if power == 0.5 else scalar.exp(power * scalar.log(base))
 

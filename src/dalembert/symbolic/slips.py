@@ -252,12 +252,13 @@ def scaled(node: Node, factor: Fraction | float, whole: bool) -> tuple[str, floa
     """(kind, cost, what it should be, words) of a number in front that is wrong by this factor."""
     number = coefficient(node)
     f = Fraction(factor).limit_denominator(10**6)
-    new = number * f
+    f = f if abs(f - Fraction(factor)) <= 1e-9 * abs(Fraction(factor)) else Fraction(factor)
+    new, shown = number * f, str(f) if f.denominator <= 10**6 else repr(float(f))
     cost = 1.0 if f in (2, Fraction(1, 2)) else 1.4 if new == 1 or f in FACTORS else 1.8
     kind = "forgotten ½" if f == Fraction(1, 2) and new.denominator == 2 else "factor"
     if whole:
         times, word = (f, "small") if abs(f) > 1 else (1 / f, "large")
-        return kind, cost, f"{f}*({{}})", f"the whole formula is {number_text(times)} times too {word}"
+        return kind, cost, f"{shown}*({{}})", f"the whole formula is {number_text(times)} times too {word}"
     if new == 1:
         dividing = abs(number) < 1
         words = f"the {'divisor' if dividing else 'factor'} {number_text(1 / number if dividing else number)} "
@@ -269,8 +270,8 @@ def scaled(node: Node, factor: Fraction | float, whole: bool) -> tuple[str, floa
             if missing
             else f"{{}} is {number_text(1 / f)} times too large"
         )
-        return kind, cost, f"{f}*{{}}", words
-    return kind, cost, f"{f}*{{}}", f"the number in front of {{}} should be {number_text(new)}"
+        return kind, cost, f"{shown}*{{}}", words
+    return kind, cost, f"{shown}*{{}}", f"the number in front of {{}} should be {number_text(new)}"
 
 
 def coefficient(node: Node) -> Fraction:

@@ -126,6 +126,14 @@ def test_spelling():
     assert "M⁻¹".encode("latin-1", "dalembert-ascii") == b"M^-1"
 
 
+def test_every_character_is_spelled():
+    """A name of Unicode with one word, ˇ (CARON), or none at all ended the command with a ValueError."""
+    for k in range(0x110000):
+        assert spell(chr(k)).isascii()
+    assert spell("Łukasz Møller, ß æ") == "Lukasz Moller, ss ae" and spell("ˇ\ue000") == "??"
+    assert spell("M ⪰ 0, x ↦ ⟨x⟩ ≃ 1") == "M >= 0, x -> <x> ~ 1" and spell("a\u200bb") == "ab"
+
+
 @pytest.mark.parametrize("write", [output.number, html.number, label, messages.short, write_number])
 def test_every_number_has_the_minus_that_can_be_pasted(write):
     assert write(-1.5) == "-1.5" and write(float("-inf")) == "-∞"

@@ -456,6 +456,16 @@ def test_the_same_time_twice(robot, log, table):
         read_log(table, robot)
 
 
+@pytest.mark.parametrize("apart", [5e-324, 1e-300, 1e-17])
+def test_times_that_are_closer_than_rounding_are_the_same(apart, robot, log, table):
+    """The products of such steps underflow, which was a division by zero."""
+    table["t"] = log.t - log.t[0]
+    table["t"][1] = apart
+    read = read_log(table, robot)
+    assert any("but several rows have the same time: taken at 100 Hz" in n for n in read.notes)
+    same(replace(read, t=log.t), log, 1e-9)
+
+
 def test_gaps_are_cut_or_refused(robot, log, table):
     kept = np.r_[0:100, 150:300]
     spoiled = {name: x[kept] for name, x in table.items()}

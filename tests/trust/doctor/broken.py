@@ -348,6 +348,24 @@ DEFECTS: dict[str, Defect] = {
     "an effort of zero": Defect("D312", 'effort="80"', 'effort="0"', '<limit lower="-2.9"'),
     "a blank after a number": Defect("D132", '<mass value="3.0"/>', '<mass value="3.0 "/>', fixable=True),
     "a tab between numbers": Defect("D132", 'xyz="0 0 0.4"', 'xyz="0 0\t0.4"', fixable=True),
+    "a line break as a reference": Defect("D132", '<mass value="3.0"/>', '<mass value="3.0&#10;"/>', fixable=True),
+    "a blank after a soft limit": Defect(
+        "D132", f"<limit {SHOULDER}/>", f'<limit {SHOULDER}/><safety_controller k_velocity="9 "/>', fixable=True
+    ),
+    "a safety controller without its gain": Defect(
+        "D133", f"<limit {SHOULDER}/>", f'<limit {SHOULDER}/><safety_controller k_position="9"/>'
+    ),
+    "a calibration that is no number": Defect(
+        "D133", f"<limit {SHOULDER}/>", f'<limit {SHOULDER}/><calibration rising="1,5"/>'
+    ),
+    "dynamics of nothing": Defect("D133", '<dynamics damping="0.1" friction="0.2"/>', "<dynamics/>", fixable=True),
+    "two materials of one name": Defect(
+        "D134",
+        '<link name="base">',
+        '<material name="gray"><color rgba="0.5 0.5 0.5 1"/></material><link name="base">',
+        fixable=True,
+    ),
+    "an empty name of the robot": Defect("D124", '<robot name="arm">', '<robot name="">', fixable=True),
     "no velocity limit": Defect("D314", ' velocity="2.5"', "", '<limit lower="-2.9"'),
     "an effort beyond any drive": Defect("D315", 'effort="80"', 'effort="1e12"', '<limit lower="-2.9"'),
     "negative damping": Defect("D316", 'damping="0.1"', 'damping="-0.1"', "<dynamics"),

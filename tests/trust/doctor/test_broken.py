@@ -104,9 +104,20 @@ def repaired(name: str, folder: Path) -> str:
         (' velocity="2.5"', ""),
         (f"<limit {SHOULDER}/>", ""),
         ('<child link="tool"/>', '<child link="tool"/><limit effort="1"/>'),
+        ('<child link="tool"/>', '<child link="tool"/><dynamics/>'),
+        ('<child link="tool"/>', '<child link="tool"/><dynamics damping="1"/>'),
+        ('<child link="tool"/>', '<child link="tool"/><safety_controller k_velocity="1{}"/>'),
+        ('<child link="tool"/>', '<child link="tool"/><safety_controller k_velocity="{}1" k_position="0x1"/>'),
+        ('<child link="tool"/>', '<child link="tool"/><safety_controller k_position="1"/>'),
+        ('<child link="tool"/>', '<child link="tool"/><calibration rising="1{}"/>'),
+        ('<child link="tool"/>', '<child link="tool"/><calibration rising=""/>'),
+        ('<child link="tool"/>', '<child link="tool"/><calibration/>'),
+        ('<robot name="arm">', "<robot>"),
+        ('<robot name="arm">', '<robot name="">'),
+        ('<link name="base">', '<material name="gray"/><link name="base">'),
     ],
 )
-@pytest.mark.parametrize("blank", [" ", "\n", "\t"])
+@pytest.mark.parametrize("blank", [" ", "\n", "\t", "&#10;", "&#x9;"])
 def test_what_pinocchio_does_not_read_is_an_error(old, new, blank, tmp_path):
     """It rejects the file, or leaves out an inertia."""
     pinocchio = pytest.importorskip("pinocchio")

@@ -130,6 +130,24 @@ def test_the_slips_of_a_homework_are_notes(gravity, rows, rule):
     assert found == ([("note", rule)] if rule else []) and up.loads, str(up)
 
 
+def test_a_center_of_mass_at_the_wrong_end_of_a_shape_is_not_taken_for_millimeters(tmp_path):
+    """A thousandth of it lies in the link in any case, next to the joint."""
+    shape = "{ capsule = { radius = 0.05, from = [-1.5, 0, 0], to = [0, 0, 0] } }"
+    inertial = "{ mass = 1, com = [0.75, 0, 0], inertia = [0.01, 0.2, 0.2] }"
+    rows = f"[[dh.rows]]\na = 1.5\ninertial = {inertial}\nshapes = [{shape}]\n"
+    (tmp_path / "arm.toml").write_text(f'format = 1\nname = "arm"\ngravity = [0, -9.81, 0]\n{rows}')
+    (found,) = (f for f in dl.check(tmp_path / "arm.toml").findings if f.rule == "D220")
+    assert "millimeters" not in found.fix and "in a standard DH row that is at the far end" in found.fix
+
+
+@pytest.mark.parametrize(("length", "rule"), [(0.06, None), (0.1, "D226")])
+def test_a_link_that_carries_a_motor_beyond_its_end_is_short(length, rule):
+    """Up to a fifth of the longest link."""
+    links = ((0.4, -0.2), (length, 0.05), (0.3, -0.15))
+    dh = [{"a": a, "inertial": {"mass": 1, "com": [x, 0, 0], "inertia": [0.01, 0.05, 0.05]}} for a, x in links]
+    assert ("D226" in rules(dl.check(dl.Robot.from_dh(dh, gravity=(0, -9.81, 0))))) == (rule == "D226")
+
+
 def test_a_part_that_gravity_moves_is_not_orthogonal_to_it():
     slide = {"kind": "prismatic", "inertial": {"mass": 1, "com": [0, 0, 0], "inertia": [0.01] * 3}}
     assert "D216" not in rules(dl.check(dl.Robot.from_dh([slide])))
@@ -169,6 +187,42 @@ def test_a_center_of_mass_without_shapes_to_compare_with(tmp_path):
     for away, found in ((200, {"D215"}), (0.9, set())):
         solid = inertial("1", "0.01").replace("<mass", f'<origin xyz="0 {away} 0"/><mass')
         assert rules(dl.check(write(tmp_path, chain("", solid)))) == found
+
+
+def test_how_far_a_center_of_mass_may_be_goes_by_the_longest_way_between_joints(tmp_path):
+    solid = inertial("1", "0.01")
+    for away, found in ((3, set()), (6, {"D215"})):
+        text = chain("", solid, solid.replace("<mass", f'<origin xyz="0 {away} 0"/><mass'))
+        for name, x in (("ab", 0.02), ("bc", 0.5)):
+            head = f'<joint name="{name}" type="continuous">'
+            text = text.replace(head, f'{head}<origin xyz="{x} 0 0"/>')
+        assert rules(dl.check(write(tmp_path, text))) == found
+
+
+@pytest.mark.parametrize(("away", "deep"), [(0.15, 0.025), (0.21, 0.0)])
+def test_how_deep_two_balls_overlap(away, deep, tmp_path):
+    """A point lies as deep in both as half of what they overlap by; the boxes around them overlap where they do not."""
+    from dalembert.trust.doctor.shapes import overlaps
+
+    ball = inertial("1", "0.01") + '<collision>{}<geometry><sphere radius="0.1"/></geometry></collision>'
+    links = (ball.format(""), inertial("1", "0.01"), ball.format(f'<origin xyz="{away} 0 0"/>'))
+    found = overlaps(dl.load(write(tmp_path, chain(*links))).description)
+    assert found == ({("a", "c"): pytest.approx(deep, abs=0.01)} if deep else {})
+    beside = ball.format('<origin xyz="0.15 0.15 0"/>')  # 0.212 m away
+    assert overlaps(dl.load(write(tmp_path, chain(*links[:2], beside))).description) == {}
+
+
+def test_a_long_cycle_is_cut_short_in_words(tmp_path):
+    for count in (3, 8, 9):
+        links = "".join(f'<link name="{k}"/>' for k in range(count))
+        joints = "".join(
+            f'<joint name="j{k}" type="fixed"><parent link="{k}"/><child link="{(k + 1) % count}"/></joint>'
+            for k in range(count)
+        )
+        found = [f for f in dl.check(write(tmp_path, f'<robot name="r">{links}{joints}</robot>')).findings]
+        (message,) = [f.message for f in found if f.rule == "D116"]
+        assert message.count("→") == count
+        assert ("…" in message) == (count > 8)
 
 
 def test_what_is_missing_of_one_package_is_one_finding(tmp_path):
@@ -214,6 +268,34 @@ def test_a_placeholder_is_no_unit_and_is_not_rescaled(tmp_path):
 def only(folder: Path, text: str) -> dl.Finding:
     (finding,) = dl.check(write(folder, text)).findings
     return finding
+
+
+@pytest.mark.parametrize(
+    ("unit", "factor"), [("g mm²", 1e9), ("g cm²", 1e7), ("kg mm²", 1e6), ("kg cm²", 1e4), ("g m²", 1e3)]
+)
+def test_the_unit_of_an_inertia_is_named(unit, factor, tmp_path):
+    """A cube of 1 m and 12 kg: 2 kg m² about each axis."""
+    cube = inertial("12", f"{2 * factor:g}") + '<visual><geometry><box size="1 1 1"/></geometry></visual>'
+    found = only(tmp_path, chain("", cube))
+    assert found.rule == "D225" and found.fix == f"it fits in {unit}: divide all six by {factor:g}"
+    assert b'ixx="2"' in dl.check(write(tmp_path, chain("", cube))).repaired().text
+
+
+def test_a_negative_moment_that_another_link_hides(tmp_path):
+    """Of a link on a moving one that is heavy enough for both, or not, and turned against it."""
+    for outside, rule in ((1e-5, "D213"), (1.0, "D203")):
+        moments = f'ixx="-{outside}" ixy="0" ixz="0" iyy="{outside}" iyz="0" izz="{outside}"'
+        there = '<origin xyz="0 0.2 0"/><mass value="0.1"/>'
+        tool = f'<link name="tool"><inertial>{there}<inertia {moments}/></inertial></link>'
+        found = dl.check(write(tmp_path, GOOD.replace('<link name="tool"/>', tool))).findings
+        assert [f.rule for f in found if f.rule in ("D203", "D213")] == [rule]
+
+
+def test_a_slide_with_infinite_limits_does_not_become_continuous(tmp_path):
+    text = GOOD.replace('lower="0" upper="0.04" effort', 'lower="-inf" upper="inf" effort')
+    found = dl.check(write(tmp_path, text)).findings
+    assert [(f.rule, f.fixable) for f in found] == [("D110", False)] * 2
+    assert not any("continuous" in f.message + f.fix for f in found)
 
 
 def test_a_slide_is_told_what_a_slide_can_do(tmp_path):
@@ -277,13 +359,16 @@ def test_limits_along_a_chain_of_followers(tmp_path):
         assert rules(dl.check(write(tmp_path, text))) == wanted
     half = GOOD.replace('lower="-0.04" upper="0"', 'lower="-0.02" upper="0"').replace("</robot>", third.format(0.04))
     assert [f.element for f in dl.check(write(tmp_path, half)).findings] == ["joint 'follow'"]
+    wide = GOOD.replace('lower="-0.04" upper="0"', 'lower="-0.09" upper="0.09"')
+    assert rules(dl.check(write(tmp_path, wide.replace("</robot>", third.format(0.08))))) == set()
 
 
 def test_what_turns_fast_and_is_light_or_endless(tmp_path):
     fast = GOOD.replace('<limit effort="40" velocity="3"/>', '<limit effort="40" velocity="300"/>')
     assert rules(dl.check(write(tmp_path, fast))) == set()  # a wheel, or a propeller
     text = DEFECTS["a velocity in degrees per second"].text
-    assert "D327" not in rules(dl.check(write(tmp_path, text.replace('"3.0"', '"0.05"'))))
+    for mass, found in ((0.05, False), (0.2, True)):
+        assert ("D327" in rules(dl.check(write(tmp_path, text.replace('"3.0"', f'"{mass}"'))))) == found
     assert only(tmp_path, text).fix == "if this is in degrees, write 2.49582"
 
 
@@ -404,8 +489,18 @@ def test_corners_of_meshes_are_those_of_trimesh(file):
     wanted, _ = read(file)
     found = vertices(file)
     size = np.ptp(wanted, axis=0).max()
-    assert np.allclose(found.min(axis=0), wanted.min(axis=0), atol=0.02 * size)
-    assert np.allclose(found.max(axis=0), wanted.max(axis=0), atol=0.02 * size)
+    assert np.allclose(found.min(axis=0), wanted.min(axis=0), atol=1e-6 * size)
+    assert np.allclose(found.max(axis=0), wanted.max(axis=0), atol=1e-6 * size)
+
+
+def test_of_many_points_the_ends_along_each_axis_are_kept():
+    from dalembert.trust.doctor.reach import _extreme
+
+    x = np.random.default_rng(0).normal(size=(20_000, 3))
+    x *= [1.0, 0.5, 2.0] / np.linalg.norm(x, axis=1, keepdims=True)
+    kept = _extreme(x)
+    assert len(kept) < 600
+    assert np.array_equal(kept.min(axis=0), x.min(axis=0)) and np.array_equal(kept.max(axis=0), x.max(axis=0))
 
 
 BAD_MESHES = {
@@ -469,6 +564,20 @@ def test_edits_find_every_element():
     data = b"<a><!-- <b/> --><b x='1'/><c><![CDATA[<b>]]></c><b\n x=\"2\"></b></a>"
     found = [data[s.start : s.end] for s in spans(data)]
     assert found == [data, b"<b x='1'/>", b"<c><![CDATA[<b>]]></c>", b'<b\n x="2"></b>']
+
+
+def test_what_shares_a_line_with_a_repair_is_kept(tmp_path):
+    """An element that is taken out goes with its line if it stands alone there; else the rest of the line stays."""
+    axis, limit = '<axis xyz="0 1 0"/>', '<limit effort="40" velocity="3"/>'
+    good = f"{axis}\n    {limit}\n"
+    for twice, once in (
+        (f"{axis}\n    {limit}\n    {limit}\n", good),
+        (f"{axis}{limit}\n    {limit}\n", f"{axis}{limit}\n"),
+        (f"{axis}\n    {limit}{limit}\n", good),
+        (f"{limit}\n    {limit}{axis}\n", f"{limit}\n    {axis}\n"),
+    ):
+        repair = dl.check(write(tmp_path, GOOD.replace(good, twice))).repaired()
+        assert repair.text.decode() == GOOD.replace(good, once) and repair.after.loads
 
 
 def test_repairs_are_escaped():
@@ -652,7 +761,7 @@ def test_a_slip_of_ours_costs_one_file(tmp_path, monkeypatch):
 # Every error that real files of example-robot-data have, and why it is none of the doctor's making.
 TRUE_ERRORS = {
     "alex_psyonic_hands.urdf": {"D120"},  # mimics joints that are not there: no reader takes it
-    "ur3.urdf": {"D103"},  # holds no link
+    "ur3.urdf": {"D103", "D122"},  # holds no link and has no name
     "romeo_laas_small.urdf": {"D203"},  # two hips with a negative principal moment
 }
 TRUE_WARNINGS = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dalembert.trust.verify import diagnose, explain, reread
+from dalembert.trust.verify import diagnose, explain, faults, reread
 from dalembert.trust.verify.four_by_four import FourByFour
 from dalembert.trust.verify.linkage import draw_states, find_confined
 from trust.verify.gripper_arm import GRIPPER_ARM
@@ -50,12 +50,52 @@ def test_one_cause_for_all_quantities_that_differ(arm):
 
 
 def test_all_masses_times_a_number(arm):
-    """A gram for a kilogram is a cause, 1.1 is not."""
-    for factor, causes in ((1e3, {"units"}), (1.1, set())):
+    """A gram or a pound for a kilogram is a cause, and the other way round; 1.1 is not."""
+    pound = 0.45359237
+    for factor, causes in ((1e3, {"units"}), (pound, {"units"}), (1 / pound, {"units"}), (1.1, set())):
         heavier = {i: diagnose.heavier(p, factor, factor) for i, p in enumerate(arm.linkage.parts)}
         other = arm.with_inertias_of(arm.linkage.with_parts(heavier))
         values = {"mass": other.mass, "gravity_torque": other.gravity_torque}
         assert {e.cause for e in diagnose.explanations(arm.linkage, arm.states, values)} == causes
+
+
+def twins() -> FourByFour:
+    """Two links alike in one place: a fault of either gives the same numbers."""
+    body = """<inertial><origin xyz="0.1 0.02 -0.05" rpy="0.3 0.1 -0.2"/><mass value="1.5"/>
+      <inertia ixx="0.04" ixy="0.003" ixz="-0.002" iyy="0.03" iyz="0.001" izz="0.02"/></inertial>"""
+    linkage = reread.of_urdf(f"""<robot name="twins"><link name="base"/><link name="one">{body}</link>
+      <link name="two">{body}</link><link name="last">{body.replace("1.5", "0.7")}</link>
+      <joint name="a" type="continuous"><parent link="base"/><child link="one"/><axis xyz="0 0.6 0.8"/></joint>
+      <joint name="b" type="fixed"><parent link="one"/><child link="two"/></joint>
+      <joint name="c" type="continuous"><parent link="two"/><child link="last"/><origin xyz="0.3 0 0.1"/>
+      <axis xyz="1 0 0"/></joint></robot>""")
+    drawn = draw_states(linkage, 8, seed=0)
+    return FourByFour(linkage, replace(drawn, tau=FourByFour(linkage, drawn).torque))
+
+
+def test_one_part_is_named_where_another_would_do_the_same():
+    base, found = twins(), 0
+    for fault in faults.FAULTS:
+        places = [i for i in fault.candidates(base.linkage) if base.linkage.parts[i].link in ("one", "two")]
+        if fault.moves or fault.whole or len(places) < 2:
+            continue
+        other = base.with_inertias_of(fault.plant(base.linkage, (places[1],)))
+        values = {"mass_matrix": other.mass_matrix, "gravity_torque": other.gravity_torque}
+        if diagnose.agrees(base, values):
+            continue
+        causes = diagnose.explanations(base.linkage, base.states, values)
+        parts = {e.parts for e in causes if e.cause == fault.cause}
+        assert parts & {("one",), ("two",)}, (fault.cause, parts)
+        found += 1
+    assert found >= 3
+
+
+def test_a_pair_of_causes_is_planted_only_if_both_can_be():
+    some = diagnose.Explanation("a", "a", plant=lambda m: replace(m, gravity=(0.0, 0.0, 1.0)))
+    none = diagnose.Explanation("b", "b")
+    assert diagnose._both(some, none) is diagnose._both(none, some) is diagnose._both(none, none) is None
+    both = diagnose._both(some, replace(some, plant=lambda m: replace(m, gravity=tuple(2 * x for x in m.gravity))))
+    assert both is not None and both(reread.of_urdf(GRIPPER_ARM)).gravity == (0.0, 0.0, 2.0)
 
 
 def test_a_cause_gives_all_states(arm):

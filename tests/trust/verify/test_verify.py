@@ -18,7 +18,7 @@ from dalembert.describe import urdf_read
 from dalembert.describe.description import Description, Link
 from dalembert.model import build as model_build
 from dalembert.trust.verify import members
-from dalembert.trust.verify.certificate import Certificate
+from dalembert.trust.verify.certificate import Certificate, Row
 from trees import random_tree
 from trust.verify.array_kernels import on_arrays
 from trust.verify.gripper_arm import GRIPPER_ARM
@@ -283,6 +283,36 @@ def test_other_loops_are_a_difference(monkeypatch):
     assert dl.verify(d, against=d, **QUICK)
 
 
+def test_loops_do_not_explain_other_numbers(monkeypatch):
+    """A mass and a loop are written differently: the mass alone accounts for the numbers of the tree."""
+    on_arrays(monkeypatch)
+    d = dl.load("four-bar").description
+    k = next(i for i, link in enumerate(d.links) if link.inertial)
+    heavier = replace(d.links[k], inertial=replace(d.links[k].inertial, mass=1.3 * d.links[k].inertial.mass))
+    links = (*d.links[:k], heavier, *d.links[k + 1 :])
+    certificate = dl.verify(d, against=replace(d, links=links, loops=()), **QUICK)
+    said = {f.evidence.first.partition(" as written")[0]: f.evidence.words for f in certificate.findings}
+    assert len(said) == 2 and "only here" in said["the loops"]
+    (other,) = [words for first, words in said.items() if first != "the loops"]
+    assert "mass" in other and "loop" not in other
+
+
+@pytest.mark.parametrize("tip", [None, "hand", "link2", "base"])
+def test_a_table_read_again_has_the_same_tip(tip, tmp_path):
+    """The tip is a frame of its own unless a link has its name."""
+    from dalembert.trust.verify.linkage import linkage_of
+    from dalembert.trust.verify.source import source_of
+
+    named = f'tip = "{tip}"\n' if tip else ""
+    rows = "".join("[[dh.rows]]\na = 0.5\ninertial = { mass = 1.0, inertia = [0.1, 0.1, 0.1] }\n" for _ in range(2))
+    file = tmp_path / "arm.toml"
+    file.write_text(f'name = "arm"\n{named}[dh.tool]\nxyz = [0, 0, 0.1]\n{rows}')
+    source = source_of(file)
+    assert source.again is not None, source.reason
+    wanted = {p.link for p in linkage_of(source.robot.description).parts}
+    assert {p.link for p in source.again.parts} == wanted
+
+
 def test_joints_that_cannot_move_are_moved_and_said(arm, tmp_path, monkeypatch):
     """A fault that only shows where a joint moves, of a file that gives it no room."""
     on_arrays(monkeypatch)
@@ -367,6 +397,48 @@ def test_certificate(tmp_path, monkeypatch):
     words: list[str] = []
     dl.verify("rp", states=4, progress=words.append)
     assert "Newton–Euler" in words and "Pinocchio" in words
+
+
+def test_the_worst_row_is_nearest_to_what_is_allowed():
+    rows = [
+        Row(str(k), "a", "b", d, allowed, "rounding", 8)
+        for k, (d, allowed) in enumerate(((1e-12, 1e-10), (1e-12, 1e-11), (3e-11, 1e-9)))
+    ]
+    certificate = Certificate("r", "file", ("j",), 8, 0, "", tuple(rows), (), differences=("link 'a': mass 1 here",))
+    assert certificate.worst is rows[1]
+    lines = certificate.text().splitlines()
+    assert lines[1:4] == ["", "  link 'a': mass 1 here", ""] and lines[4].startswith("  ok   0")
+    assert replace(certificate, rows=(), differences=()).worst is None
+    assert replace(certificate, differences=()).text().splitlines()[1:3] == ["", lines[4]]
+
+
+def test_differences_are_relative_to_the_terms_of_a_quantity():
+    """Every quantity whose numbers are off by a share of its scale in one state: the row has that share, and fails."""
+    from dalembert.trust.verify.certificate import VerifyRun, row_of, values_of
+    from dalembert.trust.verify.quantities import QUANTITIES
+    from dalembert.trust.verify.source import source_of
+
+    run = VerifyRun(source_of("puma560"), 8, 0, (), lambda words: None)
+    r = run.reference
+    values = values_of(r, run.linkage.coordinates, run.shown_frames())
+    assert len(values) > 8
+    for name, value in values.items():
+        quantity = QUANTITIES[name]
+        good = row_of(name, "a", "b", r, value)
+        assert good.passed and good.difference < 1e-12
+        for share in (1e-7, np.nan):
+            if isinstance(value, dict):
+                frame = next(iter(value))
+                spoiled = {k: np.array(x) for k, x in value.items()}
+                spoiled[frame][(2, *(0,) * (spoiled[frame].ndim - 1))] += share
+            else:
+                spoiled = np.array(value)
+                off = share * np.broadcast_to(np.asarray(quantity.scale(r)), spoiled.shape)
+                spoiled[2] += off[2]
+            row = row_of(name, "a", "b", r, spoiled)
+            assert not row.passed and row.state == 2, name
+            if np.isfinite(share):
+                assert row.difference == pytest.approx(share, rel=1e-3), name
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 import unicodedata
 from typing import TextIO
 
@@ -17,6 +18,22 @@ _SPELLED = {
     **{"“": '"', "”": '"', "‘": "'", "’": "'", "′": "'", "▸": ">", "█": "#", "�": "?"},
     **dict.fromkeys("⎡⎢⎣", "["),
     **dict.fromkeys("⎤⎥⎦", "]"),
+    **{
+        "⪰": ">=",
+        "⪯": "<=",
+        "≃": "~",
+        "≅": "~",
+        "≜": ":=",
+        "∓": "-/+",
+        "÷": "/",
+        "∕": "/",
+        "∗": "*",
+        "∙": "*",
+        "∘": "o",
+    },
+    **{"↦": "->", "∇": "grad ", "∮": "int ", "∠": "angle ", "⟨": "<", "⟩": ">", "⋯": "...", "∴": "=>", "○": "o"},
+    **{"⊕": "(+)", "⊖": "(-)", "⊗": "(x)", "‒": "-", "│": "|", "┃": "|", "ß": "ss"},
+    **dict.fromkeys("┌┐└┘├┤┬┴┼", "+"),
     # combining marks
     **{"\u0307": "d", "\u0308": "dd", "\u20db": "ddd", "\u0302": "_hat", "\u0303": "_tilde", "\u0304": "_bar"},
 }
@@ -62,12 +79,14 @@ def _spell(character: str) -> str:
             means = marks == "\u0307" or (marks in ("\u0308", "\u0302") and first not in _VOWELS)
             return _spell(first) + (_SPELLED[marks] if means else "")
         return "".join(map(_spell, parts))
-    if unicodedata.combining(character):
+    if unicodedata.combining(character) or unicodedata.category(character) == "Cf":
         return ""
-    kind, *_, letter = unicodedata.name(character, "?").split(" ")
-    if kind == "GREEK":
-        letter = letter.replace("LAMDA", "LAMBDA")
+    name = unicodedata.name(character, "")
+    if name.startswith("GREEK "):
+        letter = name.split(" ")[-1].replace("LAMDA", "LAMBDA")
         return letter.capitalize() if character.isupper() else letter.lower()
+    if latin := re.fullmatch(r"LATIN (?:CAPITAL|SMALL) LETTER ([A-Z]{1,2})(?: WITH .*)?", name):  # ø, Ł, æ
+        return latin[1].capitalize() if character.isupper() else latin[1].lower()
     return "?"
 
 

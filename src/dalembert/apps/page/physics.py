@@ -205,7 +205,7 @@ def gain_rules(entry: Entry, robot: Robot, start: Array, law: Law) -> list[list[
 def _open_search(robot: Robot, tip: Frame) -> Search:
     limits = list(zip(robot.limits.lower.tolist(), robot.limits.upper.tolist(), strict=True))
     wanted, damping = numeric.goal("position", None), steps.careful(numeric.reach(robot))
-    return compile_search(partial(steps.step, robot.model, tip, wanted, limits, damping, ()), robot.n, 16, "reach")
+    return compile_search(partial(steps.step, robot.model, tip, wanted, limits, damping), robot.n, 16, "reach")
 
 
 def _closed_step(

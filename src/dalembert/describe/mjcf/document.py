@@ -15,6 +15,7 @@ from dalembert.spatial import Pose
 from dalembert.spatial.vector import transpose
 
 DEEPEST = 16  # models attached to models
+UNNAMED = "MuJoCo Model"  # the name of a model without one
 SUFFIX = " suffix"  # of all names of a copied <attach>; no attribute of XML is called so
 MAIN = "main"  # the class of what names none
 LARGEST = 256  # files of one model
@@ -53,13 +54,20 @@ class Document:
 
     def model(self, name: str, e: Element) -> Document:
         """The model of <asset> by its name, as a document of its own."""
-        found = {m.attributes.get("name", ""): m for m in self.sections("asset") if m.tag == "model"}
+        found = {self._model_name(m): m for m in self.sections("asset") if m.tag == "model"}
         if name not in found:
             raise e.refuse(f"<{e.tag}> names the {unknown('model', name, found)}")
         if self._depth >= DEEPEST:
             raise e.refuse(f"models are attached more than {DEEPEST} deep")
         data, path = self._bytes(found[name], "a model")
         return Document(data, str(path), self)
+
+    def _model_name(self, e: Element) -> str:
+        """The name of a <model> of <asset>: if it has none, the one in its file."""
+        if "name" in e.attributes:
+            return e.attributes["name"]
+        data, path = self._bytes(e, "a model")
+        return parse(data, str(path)).attributes.get("model", UNNAMED)
 
     def sections(self, tag: str) -> Iterator[Element]:
         """The children of every section of that name: sections may be repeated."""

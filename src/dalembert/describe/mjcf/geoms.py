@@ -63,6 +63,7 @@ class Asset:
         document = self._document
         if settings.strip_path:
             return os.path.join(document.below, settings.mesh_folder, os.path.basename(file))
+        file = os.path.normpath(file) if ".." in file else file  # a folder before a ".." need not exist, as in MuJoCo
         path = os.path.join(document.below, settings.mesh_folder, file)
         folder = folder_of(self.element)
         if document.base is None or (document.base / path).is_file() or not (folder / file).is_file():

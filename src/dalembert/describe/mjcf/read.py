@@ -437,11 +437,12 @@ def _names(elements: list[Element]) -> list[str]:
 
 
 def _position(q: list[float]) -> list[float]:
-    """Of one joint, from MuJoCo's, whose quaternions begin with w and have any length."""
+    """Of one joint, from MuJoCo's, whose quaternions begin with w and have any length; 0 0 0 0 is no rotation there."""
     if len(q) == 1:
         return q
-    length = math.hypot(*q[-4:]) or 1.0
-    return [*q[:-4], *(x / length for x in (*q[-3:], q[-4]))]
+    w, *xyz = q[-4:] if any(q[-4:]) else (1.0, 0.0, 0.0, 0.0)
+    length = math.hypot(w, *xyz)
+    return [*q[:-4], *(x / length for x in (*xyz, w))]
 
 
 Six = tuple[float, float, float, float, float, float]

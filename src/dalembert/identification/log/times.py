@@ -321,7 +321,7 @@ def make_even(
     at = t / step - phase
     jitter = np.abs(at - place)
     jitter = jitter[jitter < np.inf]
-    spread, ties = float(jitter.max()), bool((np.diff(t) == 0).any())
+    spread, ties = float(jitter.max()), bool((np.diff(at) <= SAME).any())
     steps = np.diff(t)
     fresh = {group: ~mask for group, mask in stale.masks.items()}
     uneven = spread > EVEN

@@ -9,6 +9,7 @@ Edits of a URDF's text: an attribute's value, or a whole element; all else, comm
 
 from __future__ import annotations
 
+import html
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -163,7 +164,7 @@ class Document:
         span = self._spans[self.numbers[id(at)]]
         text = self.data[span.start : span.tag_end]
         raw = {name.decode(): (a or b).decode(errors="replace") for name, a, b in _ATTRIBUTE.findall(text)}
-        return {name: raw.get(name, value) for name, value in at.attributes.items()}
+        return {name: html.unescape(raw.get(name, value)) for name, value in at.attributes.items()}  # &#10; is a blank
 
     @cached_property
     def _spans(self) -> list[_Span] | None:
@@ -184,7 +185,7 @@ class Document:
         if trouble.kind == "number":
             self._note_number(trouble)
         elif trouble.kind == "twice":
-            same = _say_the_same(next(parent.all(at.tag)), at)
+            same = say_the_same(next(parent.all(at.tag)), at)
             self.note("D111", at, who, sentence, self.drop(at) if same else ())
         elif trouble.kind in _KINDS:
             self.note(_KINDS[trouble.kind], at, who, sentence)
@@ -272,7 +273,7 @@ def _is_number(word: str) -> bool:
     return not _is_not_finite([word]) and "_" not in word
 
 
-def _say_the_same(a: Element, b: Element) -> bool:
+def say_the_same(a: Element, b: Element) -> bool:
     """Whether two elements say the same, to the letter."""
     one, two = ([(e.tag, e.attributes, e.text.strip()) for e in walk(root)] for root in (a, b))
     return one == two

@@ -44,6 +44,7 @@ POSTURES = 3  # random ones, in which the directions of motion are compared with
 ORTHOGONAL = 1e-9
 SHORT_LINK = 0.2  # of the longest link: shorter ones may carry a motor beyond their end
 BEYOND_END = 0.25  # of a link's length
+FROM_FRAME = "from the link's frame; in a standard DH row that is at the far end"
 TYPICAL = 0.5  # of a solid box's inertia: hollow links, castings, motors at the ends
 WINDOW = 0.45  # decades around it
 # The edges of the cone of moments are approached to this part of the largest, so that rounding leaves them inside.
@@ -350,8 +351,7 @@ def com_beyond_end(document: Document) -> Iterator[Found]:
                 f"the center of mass of {w.link.who} is {along - last:.4g} m beyond the far end of the link, which is "
                 f"{last:.4g} m from its joint"
             )
-            fix = "measure it from the link's frame; in a standard DH row that is at the far end"
-            yield Found(w.part.origin_at, w.link.who, message, fix)
+            yield Found(w.part.origin_at, w.link.who, message, f"measure it {FROM_FRAME}")
 
 
 # against the shapes
@@ -427,8 +427,9 @@ def com_outside(document: Document, body: _Body) -> Iterator[Found]:
         where = " ".join(f"{x:.4g}" for x in body.com)
         outside = f"{gap:.3g} m outside its shapes, which are {size:.3g} m large"
         message = f"the center of mass of {body.who} ({where}) is {outside}"
-        millimeters = body.reach.beyond(body.com / 1000.0) <= 0 and np.abs(body.com).max() > 1.0
-        fix = "it fits in millimeters: divide by 1000" if millimeters else "give it in the link's frame, in meters"
+        # A center of mass within a thousandth of the link is one at the joint, which nobody measures in millimeters.
+        millimeters = body.reach.beyond(body.com / 1000.0) <= 0 and np.abs(body.com).max() > max(1.0, FAR * size)
+        fix = "it fits in millimeters: divide by 1000" if millimeters else f"give it in meters, {FROM_FRAME}"
         yield Found(body.weight.part.origin_at, body.who, message, fix)
 
 

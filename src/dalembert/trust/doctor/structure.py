@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dalembert.describe.description import INERTIA, LIMITS, LOOP_KINDS, SHAPES
 from dalembert.describe.urdf_read import LOOP_TYPES, SEVERAL, URDF_KINDS, JointPart, LinkPart
 from dalembert.describe.xml import Element
-from dalembert.errors import unknown
-from dalembert.trust.doctor.document import Document, Found, rule, walk
+from dalembert.errors import DescriptionError, unknown
+from dalembert.trust.doctor.document import Document, Found, rule, say_the_same, walk
 
 # Elements of the standard: attributes; children. What is not here belongs to other programs and is left alone.
 SCHEMA: dict[str, tuple[frozenset[str], frozenset[str]]] = {
@@ -43,6 +43,11 @@ SCHEMA: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 }
 SEVERAL_NUMBERS = ("xyz", "rpy", "size", "scale", "rgba")
 NUMBERS = {tag: attributes - {"name", "type", "filename", "joint", "link"} for tag, (attributes, _) in SCHEMA.items()}
+UNUSED = {  # what nothing here reads, and urdfdom does
+    "safety_controller": frozenset(("k_velocity", "k_position", "soft_lower_limit", "soft_upper_limit")),
+    "calibration": frozenset(("rising", "falling")),
+}
+NUMBERS |= UNUSED
 _HOMES: dict[str, list[str]] = {}  # of each element of a robot's parts: in which others it may stand
 for _tag, (_, _children) in SCHEMA.items():
     for _child in _children - {"transmission", "gazebo", "verbose"}:
@@ -147,22 +152,62 @@ def blank_in_number(document: Document, part: LinkPart | JointPart, e: Element) 
             yield Found(e, part.who, message, f"write {better!r}", document.set(e, **{name: better}))
 
 
-@rule("D122", "note")
+@rule("D133", "error", joints)
+def rejected_element(document: Document, joint: JointPart) -> Iterator[Found]:
+    """An element of a joint that other readers reject.
+
+    Pinocchio and ROS (urdfdom) reject the file if <safety_controller> has no k_velocity, if <dynamics> has neither
+    damping nor friction, or if a number of <safety_controller> or <calibration> is malformed. Nothing is lost here."""
+    first = {tag: at for tag in (*UNUSED, "dynamics") if (at := joint.at.first(tag)) is not None}
+    for tag, at in first.items():
+        for name in sorted(UNUSED.get(tag, frozenset()) & at.attributes.keys()):
+            try:
+                at.number(name, joint.who)
+            except DescriptionError:
+                message = f"{name}={at.attributes[name]!r:.40} in <{tag}> of {joint.who} is not a finite number"
+                yield Found(at, joint.who, message, f"write a number, or remove {name}")
+        if tag == "safety_controller" and "k_velocity" not in at.attributes:
+            message = f"the <safety_controller> of {joint.who} has no k_velocity"
+            yield Found(at, joint.who, message, 'add k_velocity="…"')
+        if tag == "dynamics" and at.attributes.keys().isdisjoint(("damping", "friction")):
+            message = f"the <dynamics> of {joint.who} has neither damping nor friction"
+            yield Found(at, joint.who, message, "remove it", document.drop(at))
+
+
+@rule("D134", "error")
+def repeated_material(document: Document) -> Iterator[Found]:
+    """Two materials of one name.
+
+    Pinocchio and ROS (urdfdom) reject the file."""
+    found = dict[str, Element]()
+    for at in document.root.all("material") if document.root.tag == "robot" else ():
+        name = at.attributes.get("name", "")
+        if name in found:
+            same = say_the_same(at, found[name])
+            message = f"material {name!r} is defined twice in <robot>"
+            yield Found(at, f"material {name!r}", message, "keep one", document.drop(at) if same else ())
+        found.setdefault(name, at)
+
+
+@rule("D122", "error")
 def nameless(document: Document) -> Iterator[Found]:
     """The robot has no name.
 
-    The standard wants one, and some readers refuse a robot without."""
+    The standard requires one. Pinocchio and ROS (urdfdom) reject the file."""
     root = document.root
-    if root.tag == "robot" and not root.attributes.get("name", "").strip():
+    if root.tag == "robot" and "name" not in root.attributes:
         edits = document.set(root, name="robot")
         yield Found(root, "robot", "<robot> has no name", 'give it one, as in <robot name="arm">', edits)
 
 
 @rule("D124", "note")
 def blank_in_name(document: Document) -> Iterator[Found]:
-    """A name begins or ends with a blank.
+    """A name that is empty, or begins or ends with a blank.
 
     'arm ' and 'arm' are two names; programs that trim one of them no longer find the other."""
+    if document.root.tag == "robot" and not document.root.attributes.get("name", "robot").strip():
+        edits = document.set(document.root, name="robot")
+        yield Found(document.root, "robot", "the name of the robot is empty", "give it one", edits)
     for part in document.parts:
         if part.name != part.name.strip():
             yield Found(part.at, part.who, f"the name {part.name!r} begins or ends with a blank", "trim it everywhere")
