@@ -274,7 +274,7 @@ def movable_pairs(model: Model, coarse: Spheres) -> Indices:
 
 
 def _carrier(model: Model, body: int, shaped: set[int]) -> int:
-    """The body on which the joint of a body sits: beyond those without shapes whose own joints are at the same point."""
+    """The body on which the joint of a body sits: beyond bodies without shapes whose joints are at the same point."""
     parent = model.parents[body]
     while parent != BASE and parent not in shaped and not any(model.bodies[body].placement.p):
         body, parent = parent, model.parents[parent]

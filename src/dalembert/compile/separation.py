@@ -42,7 +42,6 @@ CONSTANTS: Mapping[str, int | float] = {
     **{"DIFFERENCE": DIFFERENCE, "CORNER": CORNER, "WEIGHT": WEIGHT, "FOUND": FOUND, "BEST": BEST, "OWN": OWN},
     "DIRECTIONS": 32,  # for two pieces, at most
     "CLIMBS": 12,  # of these for two pieces that overlap
-    "CLOSE": 1e-6,  # of a distance: a bound so near to it is not improved
     "ZERO": 1e-8,  # [m] the length below which a difference has no direction
     "HUGE": 1e30,
 }
@@ -360,8 +359,10 @@ ATTRIBUTES = dict.fromkeys(("farthest", "look", "nearer", "overlap", "search", "
 
 
 def constants(width: int, kind: Kind) -> dict[str, int | float]:
-    """Numbers by name, with those of a width and a kind. FLAT: a triangle with a smaller sine, squared, is an edge."""
-    return {**CONSTANTS, "W": width, "LAST_LANE": 1 << (width - 1), "FLAT": 1e-12 if kind.bits == 64 else 1e-5}
+    """Numbers by name, with those of a width and a kind. FLAT: a triangle with a smaller sine, squared, is an edge.
+    CLOSE: of a distance: a bound so near to it is not improved."""
+    flat, close = (1e-12, 1e-10) if kind.bits == 64 else (1e-5, 1e-6)
+    return {**CONSTANTS, "W": width, "LAST_LANE": 1 << (width - 1), "FLAT": flat, "CLOSE": close}
 
 
 def symbol(kind: Kind) -> str:

@@ -198,8 +198,7 @@ class Planner:
     @cached_property
     def _by_pieces(self) -> NDArray[np.bool_]:
         """(P,): which pairs of links are compared by their pieces."""
-        both: NDArray[np.bool_] = np.asarray(np.isin(self.spheres.pairs, self.spheres.pieces.link)).all(axis=1)
-        return both
+        return np.asarray(np.isin(self.spheres.pairs, self.spheres.pieces.link), bool).min(axis=1, initial=True)
 
     @cached_property
     def _solid_tables(self) -> tuple[Array, Array, Array, Array, list[int], list[int], list[int]]:
