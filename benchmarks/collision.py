@@ -3,6 +3,7 @@
     python benchmarks/collision.py [states per robot] [robot …]
     python benchmarks/collision.py excite [states per robot] [robot …]      default excitations, looked at by coal
     python benchmarks/collision.py edges RESOURCES [edges]                  certified against dense and sampled checks
+    python benchmarks/collision.py rates [states] [robot …]                 self-collision beside coal, the same pairs
     python benchmarks/collision.py ik [poses] [robot …]                     inverse kinematics among ten obstacles
 
 RESOURCES is the folder that `planning.py` names. For every robot random states, and for every 2,000 of them a random
@@ -23,6 +24,7 @@ import numpy as np
 
 import dalembert as dl
 from dalembert.collision.enclose import shapes_of
+from dalembert.collision.pairs import pair_distances
 from dalembert.describe import mesh
 from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Sphere
 from dalembert.spatial import Pose
@@ -380,6 +382,55 @@ def check_inverse(robot, poses):
     )
 
 
+def check_rates(robot, states):
+    """How often random states touch themselves: coal on the shapes, the planner and `clearance`. Pairs that are proved
+    never to meet are looked at by coal, too. No state that coal calls touching may be free."""
+    import coal
+
+    from dalembert.planning.motion import planner_of
+
+    began = time.process_time()
+    c = robot.collision()
+    built = time.process_time() - began
+    q = np.asarray(robot.random_configuration(states, seed=7))
+    scene = planner_of(robot, c).scene(dl.World())
+    began = time.process_time()
+    planner = scene.hits(q)
+    speed = (time.process_time() - began) / states
+    here, s = c.clearance(q) <= 0, c.spheres
+    link = s.coarse.link
+    compared = {frozenset((link[a], link[b])) for a, b in (*s.pairs.tolist(), *s.apart.tolist())}
+    shapes, T = coal_shapes(robot), np.asarray(c.frames(q))
+    placed = []
+    for _, body, local, solid in shapes:
+        R, p = T[:, body, :9].reshape(-1, 3, 3), T[:, body, 9:]
+        placed.append((solid, R @ local[:3, :3], R @ local[:3, 3] + p))
+    touching = np.zeros(states, bool)
+    for i, j in combinations(range(len(shapes)), 2):
+        if frozenset((shapes[i][0], shapes[j][0])) not in compared:
+            continue
+        (a, Ra, pa), (b, Rb, pb) = placed[i], placed[j]
+        (ca, ra), (cb, rb) = _ball(a), _ball(b)
+        apart = np.linalg.norm(Ra @ ca + pa - Rb @ cb - pb, axis=1) - ra - rb
+        for k in np.flatnonzero(~touching & (apart <= 0)):
+            request, result = coal.CollisionRequest(), coal.CollisionResult()
+            poses = coal.Transform3s(Ra[k], pa[k]), coal.Transform3s(Rb[k], pb[k])
+            touching[k] = coal.collide(a, poses[0], b, poses[1], request, result) > 0
+    free = (touching & ~here).sum(), (touching & ~planner).sum()
+    rates = [f"{100 * part.mean():.2f} %" for part in (touching, planner, here)]
+    print(
+        f"{robot.name:28.28} {len(s.pairs):4} pairs, {len(s.apart):3} proved apart, {len(s.pieces):3} pieces: coal "
+        f"{rates[0]}, planner {rates[1]}, clearance {rates[2]}; called free wrongly {free[1]} and {free[0]}; "
+        f"{1e6 * speed:.2f} us a state; built in {built:.1f} s",
+        flush=True,
+    )
+    always = [
+        (link[a], link[b]) for (a, b), d in zip(s.pairs, pair_distances(c, q), strict=True) if (d <= 0).mean() > 0.5
+    ]
+    if always:
+        print("    touch in more than half of the states:", ", ".join(" and ".join(pair) for pair in always))
+
+
 def random_world_without_coal(rng):
     world = dl.World().floor(-0.1)
     for k in range(3):
@@ -392,13 +443,18 @@ def random_world_without_coal(rng):
 def main() -> None:
     warnings.simplefilter("ignore")
     site = Path(np.__file__).parents[1]
-    mode = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1] in ("excite", "edges", "ik") else ""
+    mode = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1] in ("excite", "edges", "ik", "rates") else ""
     if mode == "edges":
         check_edges(dl.load("panda"), sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 10_000)
         return
     if mode == "ik":
         for name in sys.argv[2:] or ["panda"]:
             check_inverse(dl.load(name), int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)
+        return
+    if mode == "rates":
+        states = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+        for name in sys.argv[2:] or [*ROBOTS, *(str(site / DATA / name) for name in FOREIGN)]:
+            check_rates(dl.load(name), states)
         return
     if mode == "excite":
         states = int(sys.argv[1]) if len(sys.argv) > 1 else 50

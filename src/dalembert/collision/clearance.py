@@ -19,9 +19,9 @@ from dalembert.collision.motion import motion_bounds
 from dalembert.collision.solids import SOLIDS
 from dalembert.collision.spheres import Indices, SphereModel, Spheres, enclosing_spheres
 from dalembert.collision.world import COLUMNS, World, WorldArrays
-from dalembert.compile import Kernel, compile_function
+from dalembert.compile import Kernel, compile_function, separation
 from dalembert.compile.kinds import DOUBLE, SINGLE
-from dalembert.compile.nearest import Nearest
+from dalembert.compile.nearest import Nearest, PieceTables
 from dalembert.errors import InputError
 from dalembert.kernels import check_quaternions
 from dalembert.model import Model
@@ -55,14 +55,16 @@ class Contact:
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """Least distances over states (...): `own` between links, `met` to obstacles (∞ where there are none) [m], with the
-    spheres of each, (..., 2): two fine ones, or an obstacle's row and a fine one; −1 where there are none."""
+    """Least distances over states (...): `own` between links, `met` to obstacles (∞ where there are none) [m]. `pair`
+    (..., 2) are the two links (coarse spheres), and `balls` the two fine spheres where these were compared; `place` is
+    an obstacle's row and a fine sphere. −1 where there are none."""
 
     of: Collision
     world: WorldArrays
     own: Array
     met: Array
     pair: Indices
+    balls: Indices
     place: Indices
 
     @property
@@ -75,12 +77,12 @@ class Distances:
         own, met = float(self.own[state]), float(self.met[state])
         if not math.isfinite(min(own, met)):
             return None
-        link = self.of.spheres.fine.link
         if own <= met:
             a, b = self.pair[state]
+            link = self.of.spheres.coarse.link
             return Contact(link[a], link[b], own)
         o, a = self.place[state]
-        return Contact(link[a], self.of.obstacle_names(self.world)[o], met)
+        return Contact(self.of.spheres.fine.link[a], self.of.obstacle_names(self.world)[o], met)
 
 
 class Collision:
@@ -107,6 +109,14 @@ class Collision:
         balls = np.append(ends[:, 0], len(fine))[parts]
         self.groups = np.column_stack((self._table(coarse), balls, parts))
         self.pairs = rank[spheres.pairs]
+        own_pieces = spheres.pieces
+        of = [own_pieces.ends(g) for g in range(len(coarse))]
+        solid = [first < last for first, last in of]
+        self._solid = [int(rank[g]) for g in range(len(coarse)) if solid[g]]
+        both = [[*of[a], *of[b]] if solid[a] and solid[b] else [0] * 4 for a, b in spheres.pairs.tolist()]
+        numbers = np.column_stack((own_pieces.balls, own_pieces.radius))
+        together = np.array(both, np.int64).reshape(-1, 4)
+        self.pieces = PieceTables(numbers, own_pieces.corners, own_pieces.first, together)
         self.moving = int((~self.grounded).sum())
         self.frame_errors: dict[tuple[float, ...], Array] = {}  # in float32, by how far joints go
 
@@ -163,10 +173,12 @@ class Collision:
             found[out], which[out] = self.beyond._search(flat[out], tables, limit, both=both)
         own, met, pair, place = (a.reshape(x.shape[:-1]) for a in (*found.T, *which.T))
         count = len(self.balls)
-        pairs, places = (np.stack(np.divmod(np.maximum(a, 0), count), -1) for a in (pair, place))
-        pairs, places[..., 1] = self._order[pairs], self._order[places[..., 1]]
-        pairs[pair < 0] = places[place < 0] = -1
-        return Distances(self, tables, own, met, pairs, places)
+        balls, places = (np.stack(np.divmod(np.maximum(a, 0), count), -1) for a in (pair, place))
+        balls, places[..., 1] = self._order[balls], self._order[places[..., 1]]
+        balls[pair < 0] = places[place < 0] = -1
+        links = np.where(pair[..., None] >= 0, self.spheres.parent[balls], -1)
+        links[pair < -1] = np.concatenate((self.spheres.pairs, self.spheres.apart))[-2 - pair[pair < -1]]
+        return Distances(self, tables, own, met, links, balls, places)
 
     @cached_property
     def beyond(self) -> Collision:
@@ -199,9 +211,11 @@ class Collision:
         sane = np.abs(x) <= (SINGLE if x.dtype == np.float32 else DOUBLE).largest_angle
         with np.errstate(invalid="ignore"):  # rows that are no states are computed too, and then said to be none
             own = (self.balls, self.clusters, self.groups, self.pairs)
-            found, which = self.nearest(x, *own, world.tables(), min(limit, LIMIT), self.moving, change, both)
+            found, which = self.nearest(
+                x, *own, world.tables(), min(limit, LIMIT), self.moving, change, both, self.pieces
+            )
         found = found.astype(np.float64)
-        found[which < 0] = np.inf
+        found[which == -1] = np.inf
         found[~sane.all(axis=1)] = np.nan
         return found, which
 
@@ -210,7 +224,7 @@ class Collision:
         return self.distances(q, world, both=False).least
 
     def gradient(self, q: ArrayLike, world: World | WorldArrays | None = None) -> tuple[Array, Array]:
-        """(clearance (...), its gradient by q (..., n) [m per rad or m]): n · (J_i − J_j) of the nearest spheres, n the
+        """(clearance (...), its gradient by q (..., n) [m per rad or m]): n · (J_a − J_b) of the nearest points, n the
         unit vector between them. Where several are equally near, that of one of them; 0 where nothing is near. Of a
         robot on a free base: its slope along velocities v, (..., nv)."""
         x = self.states(q)
@@ -218,20 +232,22 @@ class Collision:
         flat = x.reshape(-1, self.model.nq).astype(np.float64)
         own = (found.own <= found.met).ravel()
         frames, slope = np.asarray(self.frames(flat)), np.zeros((len(flat), self.model.nv))
-        pair, place = found.pair.reshape(-1, 2), found.place.reshape(-1, 2)
-        twists = np.asarray(self._twists(flat)).reshape(len(flat), -1, 6)
-        rows = np.flatnonzero(own & (pair[:, 0] >= 0))
-        if len(rows):
-            i, j = pair[rows].T
-            a, b = self._center(frames, rows, i), self._center(frames, rows, j)
-            apart = np.linalg.norm(a - b, axis=1, keepdims=True)
-            n = np.divide(a - b, apart, out=np.zeros_like(a), where=apart > 0)
-            slope[rows] = self._along(twists[rows], i, a, n) - self._along(twists[rows], j, b, n)
+        pair, balls, place = (a.reshape(-1, 2) for a in (found.pair, found.balls, found.place))
+        twists, bodies = np.asarray(self._twists(flat)).reshape(len(flat), -1, 6), self.spheres.coarse.body
+        for rows, points in (
+            (np.flatnonzero(own & (balls[:, 0] >= 0)), partial(self._between_balls, balls)),
+            (np.flatnonzero(own & (pair[:, 0] >= 0) & (balls[:, 0] < 0)), partial(self._between_pieces, pair)),
+        ):
+            if len(rows):
+                n, a, b = points(frames, rows)
+                i, j = bodies[pair[rows]].T
+                slope[rows] = self._along(twists[rows], i, a, n) - self._along(twists[rows], j, b, n)
         rows = np.flatnonzero(~own & (place[:, 0] >= 0))
         if len(rows):
             o, i = place[rows].T
             x_i = self._center(frames, rows, i)
-            slope[rows] = self._along(twists[rows], i, x_i, _normals(found.world, o, x_i))
+            n = _normals(found.world, o, x_i)
+            slope[rows] = self._along(twists[rows], self.spheres.fine.body[i], x_i, n)
         least = found.least
         slope[np.isnan(least).ravel()] = np.nan
         return least, slope.reshape(*x.shape[:-1], self.model.nv)
@@ -241,10 +257,27 @@ class Collision:
         T, fine = frames[rows, self.spheres.fine.body[sphere]], self.spheres.fine
         return np.asarray(np.einsum("kij,kj->ki", T[:, :9].reshape(-1, 3, 3), fine.center[sphere]) + T[:, 9:])
 
-    def _along(self, twists: Array, sphere: Indices, x: Array, n: Array) -> Array:
-        """(B, n): how fast points x on the spheres' bodies move along n, per unit of each coordinate."""
+    def _between_balls(self, balls: Indices, frames: Array, rows: Indices) -> tuple[Array, Array, Array]:
+        """The unit vector between the fine spheres of these states, and their centers."""
+        i, j = balls[rows].T
+        a, b = self._center(frames, rows, i), self._center(frames, rows, j)
+        apart = np.linalg.norm(a - b, axis=1, keepdims=True)
+        return np.divide(a - b, apart, out=np.zeros_like(a), where=apart > 0), a, b
+
+    def _between_pieces(self, pair: Indices, frames: Array, rows: Indices) -> tuple[Array, Array, Array]:
+        """The unit vector between the nearest points of the pieces of two links in these states, and these points."""
+        links = pair[rows]
+        poses = frames[rows[:, None], self.spheres.coarse.body[links]]
+        ends = np.array([self.spheres.pieces.ends(g) for g in range(len(self.groups))])[links].reshape(-1, 4)
+        found = separation.witness(DOUBLE, self.pieces.tables(DOUBLE), ends, poses)
+        R, p = poses[:, 0, :9].reshape(-1, 3, 3), poses[:, 0, 9:]
+        n, a, b = (np.einsum("kij,kj->ki", R, found[:, k : k + 3]) for k in (1, 4, 7))
+        return n, a + p, b + p
+
+    def _along(self, twists: Array, body: Indices, x: Array, n: Array) -> Array:
+        """(B, n): how fast points x on bodies move along n, per unit of each coordinate."""
         speed = np.einsum("bi,bji->bj", n, twists[..., :3]) + np.einsum("bi,bji->bj", np.cross(x, n), twists[..., 3:])
-        return np.asarray(np.where(self._carried[self.spheres.fine.body[sphere]], speed, 0.0) @ self._gather)
+        return np.asarray(np.where(self._carried[body], speed, 0.0) @ self._gather)
 
     @cached_property
     def _carried(self) -> NDArray[np.bool_]:
@@ -310,6 +343,7 @@ class Collision:
         self.nearest, self.frames  # noqa: B018 - compiled here, once for all parts
         part, s = copy(self), self.spheres
         part.spheres, part.pairs = replace(s, pairs=s.pairs[pairs], apart=s.apart[:0]), self.pairs[pairs]
+        part.pieces = self.pieces.compared(self.pieces.ends[pairs])
         return part
 
     @staticmethod
@@ -343,22 +377,23 @@ class Collision:
     @cached_property
     def speeds(self) -> Kernel:
         """q, q̇ (n) → (groups + pairs): how fast any ball of a group moves at most in that state, and any two of a pair
-        to each other: |v + ω × c| of the group's center, and |ω| times the distance of the farthest ball from it."""
+        to each other: |v + ω × c| of the group's center, and |ω| times the distance of the farthest ball, or corner of
+        a piece, from it."""
         model = self.model
         own = [set(model.path(int(f))) if f < len(model.bodies) else set() for f in self.groups[:, 0]]
         ends = self.groups[:, 5:7].astype(int)
-        wide = [
-            float(np.linalg.norm(self.balls[a:b, 1:4] - c, axis=1).max())
-            for c, (a, b) in zip(self.groups[:, 1:4], ends, strict=True)
-        ]
+        middle = self.groups[:, 1:4]
+        wide = [_spread(self.balls[a:b, 1:4], c) for c, (a, b) in zip(middle, ends, strict=True)]
+        solid = {g: _spread(self.spheres.pieces.corners_of(int(self.group_order[g])), middle[g]) for g in self._solid}
 
         def speeds(q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
             T = world_poses(model, q)
             parts = [twists_at(body, T[k], ZERO)[0] for k, body in enumerate(model.bodies)]
             rate = [body.multiplier * qd[body.coordinate] for body in model.bodies]
 
-            def moving(g: int, moved: set[int]) -> tuple[Vector, Scalar]:
-                """Velocity of the center of a group by some of its joints, and what its balls may have besides."""
+            def moving(g: int, moved: set[int], reach: float) -> tuple[Vector, Scalar]:
+                """Velocity of the center of a group by some of its joints, and what points so far from it may have
+                besides."""
                 if not moved:
                     return ZERO, 0.0
                 v: Vector = ZERO
@@ -367,20 +402,26 @@ class Collision:
                     v, w = add(v, scale(rate[j], parts[j].v)), add(w, scale(rate[j], parts[j].w))
                 pose = T[int(self.groups[g, 0])]
                 center = add(matvec(pose.R, self.groups[g, 1:4].tolist()), pose.p)
-                return add(v, cross(w, center)), wide[g] * sqrt(dot(w, w))
+                return add(v, cross(w, center)), reach * sqrt(dot(w, w))
 
             found = []
             for g, joints in enumerate(own):
-                v, more = moving(g, joints)
+                v, more = moving(g, joints, wide[g])
                 found.append(sqrt(dot(v, v)) + more)
             for a, b in self.pairs.tolist():
-                (v, more), (u, other) = moving(a, own[a] - own[b]), moving(b, own[b] - own[a])
+                reach = solid if a in solid and b in solid else wide
+                (v, more), (u, other) = moving(a, own[a] - own[b], reach[a]), moving(b, own[b] - own[a], reach[b])
                 u = sub(v, u)
                 found.append(sqrt(dot(u, u)) + more + other)
             return found
 
         n, rows = model.n, len(self.groups) + len(self.pairs)
         return compile_function(speeds, [(n,), (n,)], [(rows,)], "speeds", arguments=("q", "qd"))
+
+
+def _spread(x: Array, center: Array) -> float:
+    """The distance of the farthest of points (k, 3) from a center."""
+    return float(np.linalg.norm(x - center, axis=1).max())
 
 
 def _nearest_names(found: Distances, near: float) -> _Near:

@@ -248,7 +248,12 @@ def float32_margin(collision: Collision, world: WorldArrays, extent: Array) -> f
     if key not in collision.frame_errors:
         collision.frame_errors[key] = collision.frames.float32_error({"q": (-extent, extent)}, boxes=200).bound
     bound = collision.frame_errors[key]
-    table = np.concatenate((collision.balls, collision.clusters[:, :5], collision.groups[:, :5]))
+    solid = collision.spheres.pieces
+    corners = np.repeat(solid.link, np.diff(solid.first))  # the coarse sphere of each corner
+    place = collision.spheres.coarse.body[corners]
+    frame = np.where(place < 0, len(collision.model.bodies), place)
+    corner_rows = np.column_stack((frame, solid.corners, np.repeat(solid.radius, np.diff(solid.first))))
+    table = np.concatenate((collision.balls, collision.clusters[:, :5], collision.groups[:, :5], corner_rows))
     c = np.abs(table[:, 1:4])
     lengths = collision.motion(extent)[0].max() + np.linalg.norm(c, axis=1).max() + table[:, 4].max()
     base = max((float(np.linalg.norm(body.placement.p)) for body in collision.model.bodies), default=0.0)
@@ -256,6 +261,8 @@ def float32_margin(collision: Collision, world: WorldArrays, extent: Array) -> f
     off = bound[table[:, 0].astype(int)]  # (N, 12), the base's last
     turned = np.einsum("sij,sj->si", off[:, :9].reshape(-1, 3, 3), c) + off[:, 9:]
     centers = float(np.linalg.norm(turned, axis=1).max()) + 8 * UNIT * size
+    if len(solid):  # the second link is carried into the frame of the first, whose rotation turns what is between
+        centers += size * float(np.linalg.norm(off[:, :9], axis=1).max()) + 8 * UNIT * size
     return 2.0 * centers + STEPS * UNIT * (2.0 * size + _reach(world))
 
 

@@ -1,4 +1,4 @@
-"""A robot's shapes enclosed in spheres, with a stated overestimate.
+"""A robot's shapes enclosed in spheres, with a stated overestimate, and in convex pieces.
 
 Space is cut into cells. A cell that the shape reaches into lies in the ball around it, and a sphere around the center
 of any cell that is by `depth` inside the shape may have the radius depth + tolerance: it reaches no farther than the
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from os import PathLike
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.arguments import number
+from dalembert.collision.pieces import Piece, Pieces, mesh_pieces, pieces_of
 from dalembert.collision.solids import SOLIDS
 from dalembert.collision.spheres import SphereModel, Spheres, neighbors, on_links, sphere_model
 from dalembert.describe import mesh
@@ -36,7 +37,8 @@ CELLS = 20_000  # per shape
 FINENESS = 3.0  # cells per tolerance, if there are not too many
 SLICES = 100  # of a capsule or a cylinder
 CANDIDATES = 40  # centers looked at for one sphere
-SURFACE = 0.25  # of a cell: how dense points are put on the surface of a mesh
+SURFACE = 0.25  # of a cell: no point of the surface of a mesh is farther than that from one of those put on it
+DENSE, THIN = 0.85, 0.12  # the shares of that which are the distance between these, and their rounding to a grid
 LEAKS = 0.5  # of the cells between parts of a surface: if it shuts off fewer, it is open
 SLACK = 1 + 1e-9  # on radii: rounding
 
@@ -46,28 +48,54 @@ def enclose(
     model: Model,
     tolerance: float = TOLERANCE,
     package_dirs: Sequence[str | PathLike[str]] = (),
-    links: Container[str] | None = None,
 ) -> SphereModel:
-    """The spheres of a robot, or of some of its links, from its collision shapes (from the visual ones, if it has no
-    others). No sphere reaches more than `tolerance` [m] beyond its shape, unless that shape is so large that it takes
-    too many cells: `overestimate` has what was reached. Shapes that are spheres stay as they are."""
+    """Return the spheres and the convex pieces of a robot, from its collision shapes (from the visual ones, if it has
+    no others). No sphere reaches more than `tolerance` [m] beyond its shape, unless that shape is so large that it
+    takes too many cells: `overestimate` has what was reached, and `reached` that of each link. Shapes that are spheres
+    stay as they are."""
     wanted = number("tolerance", tolerance, "m", above=0.0)
     rows: dict[str, list[Array]] = {}
-    over = 0.0
+    parts: list[tuple[str, Array, float]] = []
+    reached: dict[str, float] = {}
+    beyond: dict[str, float] = {}
+    made: dict[str, tuple[Array, float, list[Piece], float]] = {}  # a file may serve several links
     for link, shape in shapes_of(description):
-        if links is not None and link not in links:
-            continue
-        found, own = enclose_geometry(shape.geometry, wanted, _folder(description), package_dirs)
+        key = repr(shape.geometry)
+        if key not in made:
+            made[key] = _enclosed(shape.geometry, wanted, _folder(description), package_dirs)
+        found, own, pieces, excess = made[key]
         pose = Pose.from_origin(shape.origin.xyz, shape.origin.rpy)
         R, p = np.array(pose.R, float), np.array(pose.p, float)
         rows.setdefault(link, []).append(np.column_stack((found[:, :3] @ R.T + p, found[:, 3])))
-        over = max(over, own)
+        pose = model.frame(link).pose @ pose
+        R, p = np.array(pose.R, float), np.array(pose.p, float)
+        parts += [(link, corners @ R.T + p, radius) for corners, radius in pieces]
+        reached[link] = max(own, reached.get(link, 0.0))
+        beyond[link] = max(excess, beyond.get(link, 0.0))
     if not rows:
         raise InputError(
             f"{model.name!r} has no shapes, so nothing is known of what it may touch: add <collision> elements to its "
             "description, or give spheres of your own (SphereModel.load)"
         )
-    return sphere_model(model, on_links(model, {link: np.concatenate(found) for link, found in rows.items()}), over)
+    fine = on_links(model, {link: np.concatenate(found) for link, found in rows.items()})
+    spheres = sphere_model(model, fine, max(reached.values()))
+    index = {link: k for k, link in enumerate(spheres.coarse.link)}
+    over = np.array([beyond[link] for link in index])
+    solid = Pieces.make([(index[link], corners, radius) for link, corners, radius in parts], over)
+    return replace(spheres, pieces=solid, reached=tuple(reached[link] for link in index))
+
+
+def _enclosed(
+    geometry: Geometry, tolerance: float, folder: Path, package_dirs: Sequence[str | PathLike[str]]
+) -> tuple[Array, float, list[Piece], float]:
+    """Spheres and pieces of a shape, each with how far they reach beyond it [m]."""
+    if not isinstance(geometry, Mesh):
+        return *enclose_geometry(geometry, tolerance, folder), *pieces_of(geometry)
+    x, faces = mesh.read(mesh.resolve(geometry.filename, folder, package_dirs))
+    x = x * np.array(geometry.scale)
+    solid = _Solid(x, faces, tolerance)
+    pieces = mesh_pieces(x, solid.faces)
+    return *solid.spheres(), pieces, solid.excess(pieces)
 
 
 def with_near_pairs(description: Description, model: Model, spheres: SphereModel) -> SphereModel:
@@ -156,20 +184,45 @@ def enclose_mesh(vertices: Array, faces: NDArray[np.int64], tolerance: float = T
     """The same of a mesh: of its surface, and of what that shuts off. Of a mesh that is open, a tube or a cup, what
     lies between parts of its surface along two of three axes is filled, and how far that is from its surface is added
     to what is overestimated."""
-    from scipy.ndimage import distance_transform_edt
-    from scipy.spatial import cKDTree
+    return _Solid(vertices, faces, tolerance).spheres()
 
-    if not len(faces):
-        faces = mesh.hull(vertices)
-    cells = _Cells(vertices.min(axis=0), vertices.max(axis=0), tolerance)
-    apart = SURFACE * cells.side
-    away = cKDTree(_surface_points(vertices[faces], apart * math.sqrt(3.0))).query(cells.center)[0]
-    on = (away - apart <= cells.ball).reshape(cells.shape)
-    inside, more = _filled(on)
-    out = distance_transform_edt(np.pad(on | inside, 1))[1:-1, 1:-1, 1:-1].ravel() * cells.side - cells.ball
-    depth = np.where(inside.ravel(), np.minimum(away - apart, out), -away)
-    rows, over = cells.cover(depth, (on | inside).ravel())
-    return rows, over + (more * cells.side + cells.ball if more else 0.0)
+
+class _Solid:
+    """A mesh in cells: those that its surface reaches into, and those inside."""
+
+    def __init__(self, vertices: Array, faces: NDArray[np.int64], tolerance: float) -> None:
+        from scipy.spatial import cKDTree
+
+        self.faces = faces if len(faces) else mesh.hull(vertices)
+        self.cells = _Cells(vertices.min(axis=0), vertices.max(axis=0), tolerance)
+        self.apart = SURFACE * self.cells.side
+        points = _surface_points(vertices[self.faces], DENSE * self.apart * math.sqrt(3.0))
+        self.surface = cKDTree(_thinned(points, THIN * self.apart), balanced_tree=False, compact_nodes=False)
+        self.away = self.surface.query(self.cells.center)[0]
+        self.on = (self.away - self.apart <= self.cells.ball).reshape(self.cells.shape)
+        self.inside, self.more = _filled(self.on)
+
+    def spheres(self) -> tuple[Array, float]:
+        """Spheres (k, 4) around it, and how far they reach beyond it [m]."""
+        from scipy.ndimage import distance_transform_edt
+
+        cells, both = self.cells, self.on | self.inside
+        out = distance_transform_edt(np.pad(both, 1))[1:-1, 1:-1, 1:-1].ravel() * cells.side - cells.ball
+        depth = np.where(self.inside.ravel(), np.minimum(self.away - self.apart, out), -self.away)
+        rows, over = cells.cover(depth, both.ravel())
+        return rows, over + (self.more * cells.side + cells.ball if self.more else 0.0)
+
+    def excess(self, pieces: Sequence[Piece]) -> float:
+        """How far pieces reach beyond it [m], at points of their surface that are less than an edge apart."""
+        cells, worst = self.cells, 0.0
+        for corners, _ in pieces:
+            x = _thinned(_surface_points(corners[mesh.hull(corners)], cells.side), 0.5 * cells.side)
+            at = np.round((x - cells.low) / cells.side).astype(int)
+            within = ((at >= 0) & (at < cells.shape)).all(axis=1)
+            solid = np.zeros(len(x), bool)
+            solid[within] = self.inside[tuple(at[within].T)]
+            worst = max(worst, float(self.surface.query(x[~solid])[0].max(initial=0.0)))
+        return worst
 
 
 def _filled(on: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], float]:
@@ -225,7 +278,7 @@ class _Cells:
         counts = np.maximum(np.ceil(sides / self.side - 1e-9), 1).astype(int)
         middle = 0.5 * (low + high)
         axes = [m + self.side * (np.arange(n) - 0.5 * (n - 1)) for m, n in zip(middle, counts, strict=True)]
-        self.shape = tuple(counts)
+        self.shape, self.low = tuple(counts), np.array([axis[0] for axis in axes])
         self.center = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 3)
 
     def cover(self, depth: Array, taken: NDArray[np.bool_]) -> tuple[Array, float]:
@@ -241,14 +294,18 @@ class _Cells:
             able = np.flatnonzero(np.linalg.norm(x - rest[0], axis=1) <= most)
             if len(able) > CANDIDATES:
                 able = rng.choice(able, CANDIDATES, replace=False)
-            away = _apart(x[able], rest)
+            reach = 2 * float(most[able].max())  # no sphere that encloses the first cell encloses one farther from it
+            near = np.flatnonzero((np.abs(rest - rest[0]) <= reach).all(axis=1))
+            away = _apart(x[able], rest[near])
             within = away <= most[able, None]
             k = int(within.sum(axis=1).argmax())
             center = int(able[k])
             radius = (float(away[k][within[k]].max()) + self.ball) * SLACK
             rows.append([*x[center], radius])
             over = max(over, radius - float(depth[center]))
-            rest = rest[~within[k]]
+            left = np.ones(len(rest), bool)
+            left[near[within[k]]] = False
+            rest = rest[left]
         return np.array(rows), over
 
 
@@ -270,6 +327,15 @@ def _surface_points(corners: Array, edge: float) -> Array:
         weights = np.stack((i[keep], j[keep], m - i[keep] - j[keep]), -1) / m
         found.append(np.einsum("wc,tcx->twx", weights, corners[pieces == m]).reshape(-1, 3))
     return np.concatenate(found)
+
+
+def _thinned(x: Array, within: float) -> Array:
+    """Points (K, 3) without those that have the same place in a grid, each moved by at most `within` [m]."""
+    grid = np.round((x - x.min(axis=0)) * (math.sqrt(3.0) / (2.0 * within))).astype(np.int64)
+    size = grid.max(axis=0) + 1
+    one = np.unique((grid[:, 0] * size[1] + grid[:, 1]) * size[2] + grid[:, 2])
+    split = np.stack((one // (size[1] * size[2]), one // size[2] % size[1], one % size[2]), -1)
+    return np.asarray(split * (2.0 * within / math.sqrt(3.0)) + x.min(axis=0))
 
 
 __all__ = [

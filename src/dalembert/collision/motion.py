@@ -52,14 +52,16 @@ def _radii(model: Model, rest: tuple[int, ...], axis: Array, centers: Array, ext
 
 def motion_bounds(model: Model, spheres: SphereModel, extent: Array) -> tuple[Array, Array]:
     """While |q| stays below `extent` (n,): how far any fine sphere of a coarse one moves per unit of each coordinate,
-    and how much the two of a pair move to each other, (groups + pairs, n); and Q (groups + pairs, n, n), so that along
-    a straight line with rates w = |q̇| no velocity changes faster than wᵀ Q w.
+    and how much the two of a pair move to each other, (groups + pairs, n), by the corners of their pieces, if both have
+    some; and Q (groups + pairs, n, n), so that along a straight line with rates w = |q̇| no velocity changes faster than
+    wᵀ Q w.
 
     On the way to a point, a joint's part of its velocity, w_j r_j at most, is turned by the joints before it, and
     changes with the arm r_j, which those from j on move: |ẍ| ≤ Σ_j w_j r_j (Σ_{k<j} w_k + Σ_{k≤j} w_k), of the joints k
     that turn. Of a joint of several coordinates the first column is positive, and no bound."""
     by_body = reaches(model, spheres.fine, extent)
     groups = np.array([by_body[spheres.parent == k].max(axis=0) for k in range(len(spheres.coarse))])
+    solid = _corner_reaches(model, spheres, extent)
     bodies = range(len(model.bodies))
     gather = np.zeros((len(bodies), model.nv))
     for j, body in enumerate(model.bodies):
@@ -67,14 +69,26 @@ def motion_bounds(model: Model, spheres: SphereModel, extent: Array) -> tuple[Ar
     turns = np.array([bool(body.joint.turns) for body in model.bodies], float)
     path = [model.path(int(body)) for body in spheres.coarse.body]
     own = [(g, set(path[g])) for g in range(len(groups))]
-    parts = [[one] for one in own]
-    parts += [[(int(a), own[a][1] - own[b][1]), (int(b), own[b][1] - own[a][1])] for a, b in spheres.pairs]
+    parts = [[(groups[g], *one)] for g, one in enumerate(own)]
+    for a, b in spheres.pairs.tolist():
+        far = solid if a in solid and b in solid else groups
+        parts.append([(far[a], a, own[a][1] - own[b][1]), (far[b], b, own[b][1] - own[a][1])])
     first, second = np.zeros((len(parts), len(bodies))), np.zeros((len(parts), len(bodies), len(bodies)))
     for row, part in enumerate(parts):
-        for g, moved in part:
+        for most, g, moved in part:
             line = [j for j in path[g] if j in moved]
-            first[row, line] += groups[g, line]
+            first[row, line] += most[line]
             for place, j in enumerate(line):
-                second[row, j, line[: place + 1]] += groups[g, j] * turns[line[: place + 1]]
-                second[row, j, line[:place]] += groups[g, j] * turns[line[:place]]
+                second[row, j, line[: place + 1]] += most[j] * turns[line[: place + 1]]
+                second[row, j, line[:place]] += most[j] * turns[line[:place]]
     return first @ gather, np.einsum("gjk,jn,km->gnm", second, gather, gather)
+
+
+def _corner_reaches(model: Model, spheres: SphereModel, extent: Array) -> dict[int, Array]:
+    """The same of the corners of the pieces of each link that has some, by joint."""
+    pieces = spheres.pieces
+    count = np.diff(pieces.first)
+    body = np.repeat(spheres.coarse.body[pieces.link], count)
+    points = Spheres(body, pieces.corners, np.zeros(len(body)), ("",) * len(body))
+    by_body, link = reaches(model, points, extent), np.repeat(pieces.link, count)
+    return {k: by_body[link == k].max(axis=0) for k in sorted(set(pieces.link.tolist()))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -11,20 +12,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import number
-from dalembert.collision import clearance as clearance_, enclose as enclose_, motion, pairs, solids, spheres as spheres_
+from dalembert.collision import (
+    clearance as clearance_,
+    enclose as enclose_,
+    motion,
+    pairs,
+    pieces,
+    solids,
+    spheres as spheres_,
+)
 from dalembert.collision.clearance import Collision, Contact
 from dalembert.collision.enclose import TOLERANCE, enclose, files_of, with_near_pairs
 from dalembert.collision.pairs import settle_pairs
 from dalembert.collision.spheres import SphereModel, need_links
 from dalembert.collision.world import World, WorldArrays
-from dalembert.compile import cache
+from dalembert.compile import cache, separation
 from dalembert.describe import mesh
 from dalembert.describe.description import Description
-from dalembert.errors import InputError
+from dalembert.errors import InputError, ModelWarning
 from dalembert.system import Jointed
 
 Array = NDArray[np.float64]
-FINER = 0.5  # of the tolerance: spheres that prove that links which few joints part never meet
 
 
 class Shaped(Jointed, Protocol):
@@ -38,44 +46,66 @@ def collision(
     *,
     tolerance: float | None = None,
     spheres: SphereModel | str | PathLike[str] | None = None,
+    allow: Sequence[tuple[str, str]] = (),
     package_dirs: Sequence[str | PathLike[str]] = (),
 ) -> Collision:
-    """The robot as spheres, with distances, gradients and contacts; made once for the same words.
+    """Return the robot's shapes as spheres and convex pieces, with distances, gradients and contacts; made once for the
+    same arguments.
 
-    Its collision shapes (the visual ones, if it has no others) are enclosed by spheres that reach at most `tolerance`
-    (0.02) [m] beyond them; links that cannot meet, by proof, or touch in practically every state, by samples, are no
-    pair. Or give `spheres` of your own: a `SphereModel`, or its file. Meshes are looked for beside the description, and
-    in `package_dirs`."""
+    Its collision shapes (the visual ones, if it has no others) are enclosed by convex pieces, which are compared with
+    each other, and by spheres that reach at most `tolerance` (0.02) [m] beyond them, which are compared with obstacles.
+    Links next to each other and links that are proved never to meet are not compared, nor are pairs of links in
+    `allow`: `[("left_finger", "right_finger")]`. Or give `spheres` of your own: a `SphereModel`, or its file. Meshes
+    are looked for beside the description, and in `package_dirs`."""
     if spheres is not None:
         if tolerance is not None or package_dirs:
-            raise InputError("spheres that are given are not made: leave out tolerance and package_dirs")
+            raise InputError("`tolerance` and `package_dirs` have no effect on given `spheres`; leave them out")
         if not isinstance(spheres, (SphereModel, str, PathLike)):
-            raise InputError(f"spheres are a SphereModel or the name of its file, got {type(spheres).__name__}")
+            raise InputError(f"`spheres` must be a SphereModel or the name of its file, got {type(spheres).__name__}")
         own = spheres if isinstance(spheres, SphereModel) else SphereModel.load(str(spheres), robot.model)
         need_links(robot.model, own)
-        return Collision(robot.model, own)
+        return Collision(robot.model, own.without(*allow))
     within = TOLERANCE if tolerance is None else number("tolerance", tolerance, "m", above=0.0)
+    folders = tuple(map(str, package_dirs))
+    if allow:
+        pairs = tuple(sorted({(str(a), str(b)) for a, b in allow}))
+        whole = collision(robot, tolerance=tolerance, package_dirs=package_dirs)
+        words = ("collision", within, folders, pairs)
+        return robot.once(words, lambda: Collision(robot.model, whole.spheres.without(*pairs)))
 
     def make() -> Collision:
         name = cache.key(_version(), str(within), repr(robot.model), *files_of(robot.description, package_dirs))
         kept = cache.load(name)
         if kept is not None:
-            return Collision(robot.model, SphereModel.from_json(kept.decode()))
-
-        def spheres_of(tolerance: float, links: set[str] | None = None) -> SphereModel:
-            own = enclose(robot.description, robot.model, tolerance, package_dirs, links)
-            return with_near_pairs(robot.description, robot.model, own)
-
-        found = settle_pairs(robot.model, spheres_of(within), lambda links: spheres_of(FINER * within, links))
-        cache.store(name, found.to_json().encode())
+            found = SphereModel.from_json(kept.decode())
+        else:
+            made = enclose(robot.description, robot.model, within, package_dirs)
+            found = settle_pairs(robot.model, with_near_pairs(robot.description, robot.model, made))
+            cache.store(name, found.to_json().encode())
+        if tolerance is not None:
+            _warn_coarser(found, within)
         return Collision(robot.model, found)
 
-    return robot.once(("collision", within, tuple(map(str, package_dirs))), make)
+    return robot.once(("collision", within, folders), make)
+
+
+def _warn_coarser(spheres: SphereModel, tolerance: float) -> None:
+    """Warn of links whose spheres reach farther than was asked for."""
+    over = {link: reached for link, reached in zip(spheres.coarse.link, spheres.reached, strict=True)}
+    links = sorted((link for link in over if over[link] > tolerance), key=lambda link: -over[link])
+    if links:
+        more = f", and {len(links) - 1} more links" if len(links) > 1 else ""
+        warnings.warn(
+            f"the tolerance of {tolerance:g} m is not met: spheres reach {over[links[0]]:.3g} m beyond {links[0]!r}"
+            f"{more}, because finer ones would be too many; `spheres=` takes spheres of your own",
+            ModelWarning,
+            stacklevel=4,
+        )
 
 
 def _version() -> str:
     """What makes spheres, as a digest of its text."""
-    makers = (clearance_, enclose_, mesh, motion, pairs, solids, spheres_)
+    makers = (clearance_, enclose_, mesh, motion, pairs, pieces, separation, solids, spheres_)
     return cache.key("spheres", *(Path(str(module.__file__)).read_text(encoding="utf-8") for module in makers))
 
 

@@ -1,69 +1,34 @@
-"""Which pairs of links are looked at: not those that can never meet (proved), nor those that touch in practically every
-state (sampled, and said so)."""
+"""Which pairs of links are compared: all but those that are proved never to meet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.collision.clearance import LIMIT, NOTHING, ROUNDING, Collision
-from dalembert.collision.spheres import SphereModel, neighbors
+from dalembert.collision.spheres import SphereModel
 from dalembert.model import Model
 from dalembert.model.model import Coordinate
 
 Array = NDArray[np.float64]
-FIRST, SAMPLES = 1_000, 100_000  # random states: enough to see that a pair is sometimes apart, and to believe it is not
-ALWAYS = 0.99  # of the states: pairs that touch in so many are those of a wrist, or of shapes that overlap as drawn
-OFTEN = 0.5  # the same of links that one joint parts: what is fixed to one of them lies close to the other as drawn
+SAMPLES = 1_000  # random states: a pair that touches in one of them is not worth a proof
 BOXES = 10_000  # for one pair, before it stays
-FEW = 3  # joints between two links for which finer spheres are tried
 NO_OBSTACLES = NOTHING.arrays().tables()
 ONE_PAIR = np.array([[0, 1]])
 CLEAR = 1e-3  # [m] what proves that a pair never meets
 
 
-def settle_pairs(
-    model: Model,
-    spheres: SphereModel,
-    finer: Callable[[set[str]], SphereModel] | None = None,
-    samples: int = SAMPLES,
-    seed: int = 0,
-) -> SphereModel:
-    """The same spheres without the pairs that never meet within the joints' limits, by proof, and without those that
-    touch in ALWAYS of the random states: these are listed in `sampled`. `finer` gives other spheres around the same
-    links, by name, for the proof that links which few joints part never meet."""
+def settle_pairs(model: Model, spheres: SphereModel, seed: int = 0) -> SphereModel:
+    """Return the same without the pairs that never meet within the joints' limits, by proof: these are `apart`."""
     search = _Pairs(Collision(model, spheres))
-    rng = np.random.default_rng(seed)
-    keep: list[int] = []
-    proved: list[int] = []
-    sampled = list(spheres.sampled)
-    few, many = search.draw(rng, min(FIRST, samples)), None
-    for k, (a, b) in enumerate(spheres.pairs):
-        near = search.distance(k, few)
-        usual = OFTEN if neighbors(model, *(int(spheres.coarse.body[g]) for g in (a, b))) else ALWAYS
-        if (near <= 0).mean() >= usual:
-            many = search.draw(rng, samples) if many is None else many
-            if (search.distance(k, many) <= 0).mean() >= usual:
-                sampled.append((spheres.coarse.link[a], spheres.coarse.link[b]))
-                continue
-        touching = (near <= CLEAR).any() or not search.never_meets(k)
-        (keep if touching else proved).append(k)
-    close = [k for k in keep if (search.motion[k] > 0).sum() <= FEW]
-    names = {frozenset(spheres.coarse.link[g] for g in spheres.pairs[k]) for k in close}
-    if finer is not None and names:
-        again = finer({name for pair in names for name in pair})
-        proof, link = _Pairs(Collision(model, again)), again.coarse.link
-        found = {frozenset((link[a], link[b])): k for k, (a, b) in enumerate(again.pairs)}
-        for k in close:
-            pair = frozenset(spheres.coarse.link[g] for g in spheres.pairs[k])
-            if pair in found and proof.never_meets(found[pair]):
-                keep.remove(k)
-                proved.append(k)
-    apart = np.concatenate((spheres.apart, spheres.pairs[proved]))
-    return replace(spheres, pairs=spheres.pairs[keep], sampled=tuple(sampled), apart=apart)
+    few = search.draw(np.random.default_rng(seed), SAMPLES)
+    never = np.zeros(len(spheres.pairs), bool)
+    for k in range(len(never)):
+        never[k] = (search.distance(k, few) > CLEAR).all() and search.never_meets(k)
+    apart = np.concatenate((spheres.apart, spheres.pairs[never]))
+    return replace(spheres, pairs=spheres.pairs[~never], apart=apart)
 
 
 def pair_distances(collision: Collision, q: Array) -> Array:
@@ -118,7 +83,8 @@ class _Pairs:
         if grow is not None:
             more = np.tile([[0.0] * 3, [1.0] * 3], (len(x), 1, 1))  # of both groups, and of the pair
             more[:, 0, -1] = grow
-        found = self.of.nearest(x, *self.tables(k), ONE_PAIR, NO_OBSTACLES, limit, 0, more)[0]
+        pieces = self.of.pieces.compared(self.of.pieces.ends[k : k + 1])
+        found = self.of.nearest(x, *self.tables(k), ONE_PAIR, NO_OBSTACLES, limit, 0, more, True, pieces)[0]
         return np.asarray(found[:, 0], float)
 
     def tables(self, k: int) -> tuple[Array, Array, Array]:

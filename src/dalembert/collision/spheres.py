@@ -1,7 +1,7 @@
-"""Spheres that enclose a robot's links: few (coarse) and many (fine), and the pairs that may meet.
+"""What encloses a robot's links: spheres, few (coarse) and many (fine), convex pieces, and the pairs that may meet.
 
-Every point of a link lies within one of its fine spheres, every fine sphere within its coarse one: what the spheres
-do not touch, the robot does not touch.
+Every point of a link lies within one of its fine spheres, which lie within its coarse sphere, and within one of its
+pieces. Spheres are compared with the world, pieces with each other; links without pieces meet others as spheres.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.arguments import array, number
+from dalembert.collision.pieces import Pieces
 from dalembert.errors import InputError, UnknownNameError, unknown
 from dalembert.files import parse_toml, whole
 from dalembert.model import Model
@@ -23,7 +24,7 @@ from dalembert.model.model import BASE
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-WORDS = ("spheres", "pairs", "overestimate", "sampled", "apart")  # of files
+WORDS = ("spheres", "pairs", "overestimate", "allowed", "apart", "pieces", "reached")  # of files
 ROUNDS = 200  # steps toward the smallest sphere around others: its radius is within a percent by then
 
 
@@ -54,17 +55,19 @@ class Spheres:
 class SphereModel:
     """A robot as spheres. `parent` (N_fine,) is the coarse sphere that encloses each fine one; `pairs` (P, 2) are the
     coarse spheres of which the fine ones may meet; no fine sphere reaches farther than `overestimate` [m] beyond the
-    shapes that it encloses. `sampled` are pairs of links left out since random states showed them always touching, or
-    never near: no proof. `apart` (A, 2) are pairs left out since they are proved never to meet within the limits of the
-    joints: beyond these they are looked at."""
+    shapes that it encloses. `apart` (A, 2) are pairs left out since they are proved never to meet within the limits of
+    the joints: beyond these they are looked at. `allowed` are pairs of links that may touch, by the user's word.
+    `reached` [m] is the overestimate of the spheres of each link, if it is known."""
 
     coarse: Spheres
     fine: Spheres
     parent: Indices
     pairs: Indices
     overestimate: float
-    sampled: tuple[tuple[str, str], ...] = ()
     apart: Indices = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    pieces: Pieces = field(default_factory=Pieces.none)
+    allowed: tuple[tuple[str, str], ...] = ()
+    reached: tuple[float, ...] = ()
 
     @property
     def fine_pairs(self) -> Indices:
@@ -74,17 +77,35 @@ class SphereModel:
         return np.concatenate(met) if met else np.zeros((0, 2), np.int64)
 
     def without(self, *pairs: tuple[str, str]) -> SphereModel:
-        """The same without pairs of links that may touch."""
+        """Return the same without pairs of links that may touch."""
         links = self.coarse.link
-        for name in (name for pair in pairs for name in pair):
-            if name not in links:
-                raise unknown("link with a shape", name, sorted(set(links)))
+        for pair in pairs:
+            if isinstance(pair, str) or len(pair) != 2:
+                raise InputError(f"a pair must be the names of two links, got {pair!r}")
+            for name in pair:
+                if name not in links:
+                    raise unknown("link with a shape", name, sorted(set(links)))
         allowed = {frozenset(pair) for pair in pairs}
 
         def others(pairs: Indices) -> Indices:
             return pairs[[frozenset((links[a], links[b])) not in allowed for a, b in pairs]]
 
-        return replace(self, pairs=others(self.pairs), apart=others(self.apart))
+        named = tuple(dict.fromkeys((*self.allowed, *((a, b) for a, b in pairs))))
+        return replace(self, pairs=others(self.pairs), apart=others(self.apart), allowed=named)
+
+    @property
+    def enlarged(self) -> str:
+        """How much larger than the shapes what is compared is, in words."""
+        own = self.pieces.reach if len(self.pieces) else self.overestimate
+        return f"with shapes enlarged by up to {own:.2g} m (between links) and {self.overestimate:.2g} m (to obstacles)"
+
+    def excess(self, first: str, second: str) -> float:
+        """Return how far what is compared of two links, or of a link and an obstacle, reaches beyond the shapes [m]."""
+        index = {link: k for k, link in enumerate(self.coarse.link)}
+        links = [index[name] for name in (first, second) if name in index]
+        if len(links) == 2 and np.isin(links, self.pieces.link).all():
+            return float(self.pieces.overestimate[links].sum())
+        return sum(self.reached[k] if self.reached else self.overestimate for k in links)
 
     # ------------------------------------------------------------------------------------------------------ files
     def save(self, path: str | Path) -> None:
@@ -102,8 +123,10 @@ class SphereModel:
             "overestimate": self.overestimate,
             "spheres": links,
             "pairs": self.pairs.tolist(),
-            "sampled": [list(pair) for pair in self.sampled],
+            "allowed": [list(pair) for pair in self.allowed],
             "apart": self.apart.tolist(),
+            "pieces": self.pieces.rows(),
+            "reached": list(self.reached),
         }
         return json.dumps(text, indent=1)
 
@@ -174,8 +197,10 @@ def _saved(text: Mapping[str, Any]) -> SphereModel:
         parent,
         pairs,
         number("overestimate", text["overestimate"], "m", least=0.0),
-        tuple((str(a), str(b)) for a, b in text.get("sampled", ())),
         apart,
+        Pieces.read(text.get("pieces", ()), len(links)),
+        tuple((str(a), str(b)) for a, b in text.get("allowed", ())),
+        tuple(float(x) for x in text.get("reached", ())),
     )
 
 
@@ -232,16 +257,34 @@ def sphere_model(model: Model, fine: Spheres, overestimate: float = 0.0) -> Sphe
 
 
 def movable_pairs(model: Model, coarse: Spheres) -> Indices:
-    """(P, 2) of coarse spheres on bodies that move to each other and are not neighbors in the tree."""
+    """(P, 2) of coarse spheres on bodies that move to each other and are not connected by a joint, or by several joints
+    at one point between which no body has a shape."""
     body = coarse.body.tolist()
+    carrier = [_carrier(model, k, set(body)) for k in range(len(model.bodies))]
     count = range(len(body))
-    pairs = [(i, j) for i in count for j in count[i + 1 :] if not neighbors(model, body[i], body[j])]
+    pairs = [
+        (i, j)
+        for i in count
+        for j in count[i + 1 :]
+        if not neighbors(model, body[i], body[j])
+        and (body[i] == BASE or carrier[body[i]] != body[j])
+        and (body[j] == BASE or carrier[body[j]] != body[i])
+    ]
     return np.array(pairs, np.int64).reshape(-1, 2)
 
 
+def _carrier(model: Model, body: int, shaped: set[int]) -> int:
+    """The body on which the joint of a body sits: beyond bodies without shapes whose joints are at the same point."""
+    parent = model.parents[body]
+    while parent != BASE and parent not in shaped and not any(model.bodies[body].placement.p):
+        body, parent = parent, model.parents[parent]
+    return parent
+
+
 def neighbors(model: Model, a: int, b: int) -> bool:
-    """Whether two bodies (−1 the base) are one, or connected by a joint."""
-    return a == b or (a != BASE and model.parents[a] == b) or (b != BASE and model.parents[b] == a)
+    """Whether two bodies (−1 the base) are one, or connected by a joint, also one that closes a loop."""
+    joined = a == b or (a != BASE and model.parents[a] == b) or (b != BASE and model.parents[b] == a)
+    return joined or any({loop.first.body, loop.second.body} == {a, b} for loop in model.loops)
 
 
 def enclosing_spheres(parts: Sequence[Array], rounds: int = ROUNDS) -> tuple[Array, Array]:

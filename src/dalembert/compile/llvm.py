@@ -232,6 +232,11 @@ def linked(make: Callable[[], str], symbols: Sequence[str], *key: str) -> Code:
     return Code(cached(lambda: object_code([make()], target), target, *key), target, symbols)
 
 
+def add_symbol(name: str, address: int) -> None:
+    """Let code that is linked from now on call the function at an address by name."""
+    _binding().add_symbol(name, address)
+
+
 @contextmanager
 def close_together(size: int) -> Iterator[None]:
     """While code of about this size [bytes] is linked, holes between what is mapped are plugged.

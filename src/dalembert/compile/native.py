@@ -113,10 +113,15 @@ class Module:
 
 def _tree(function: Callable[..., Any]) -> ast.FunctionDef:
     """A function's text, parsed; that of its file once for all."""
-    for node in _statements("".join(linecache.getlines(inspect.getfile(function)))):
+    for node in _statements(source(function)):
         if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
             return node
     raise TypeError(f"{function.__name__} is no function of a file")
+
+
+def source(function: Callable[..., Any]) -> str:
+    """The text of the file of a function."""
+    return "".join(linecache.getlines(inspect.getfile(function)))
 
 
 @lru_cache(maxsize=4)

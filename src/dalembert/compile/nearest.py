@@ -4,6 +4,8 @@ Balls, their groups, the pairs that are looked at and the obstacles are data: no
 change. W states go through at once. A group of balls lies in a larger ball, and so do clusters of a few of them; where
 that is farther away, in all W states, than what was found so far, none of its balls is looked at.
 
+Groups may have convex pieces (`separation`) besides: a pair of groups that both have some is decided by these.
+
     place(x) → (frames + 1, 12)       rotation row by row and origin of every frame, the last one at rest
     distance(row, point) → number     for each kind of obstacle: signed, changing by no more than the point moves
 """
@@ -19,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.compile import llvm
+from dalembert.compile import llvm, separation
 from dalembert.compile.body import Emission, body, constants, sin_cos_function
 from dalembert.compile.copies import copy_functions
 from dalembert.compile.kinds import DOUBLE, SINGLE, Kind
@@ -36,15 +38,44 @@ Numbers = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
+class PieceTables:
+    """Convex pieces as `separation` takes them: numbers (k, 5), corners (N, 3), the first corner of each (k + 1,), and
+    of each pair of groups the first piece and the one after the last of both (p, 4)."""
+
+    numbers: Numbers
+    corners: Numbers
+    first: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    _tables: dict[str, tuple[Numbers, Numbers, NDArray[np.int64]]] = field(default_factory=dict)
+
+    @staticmethod
+    def none(pairs: int) -> PieceTables:
+        return PieceTables(np.zeros((0, 5)), np.zeros((0, 3)), np.zeros(1, np.int64), np.zeros((pairs, 4), np.int64))
+
+    def tables(self, kind: Kind) -> tuple[Numbers, Numbers, NDArray[np.int64]]:
+        """Numbers, corners by blocks, and the index, for a kind of number."""
+        if kind.name not in self._tables:
+            dtype = np.dtype(f"f{kind.bytes}")
+            blocks, index = separation.corner_blocks(self.corners, self.first, llvm.width_for(llvm.host(), kind))
+            self._tables[kind.name] = (np.ascontiguousarray(self.numbers, dtype), blocks.astype(dtype), index)
+        return self._tables[kind.name]
+
+    def compared(self, ends: NDArray[np.int64]) -> PieceTables:
+        """The same for other pairs."""
+        return PieceTables(self.numbers, self.corners, self.first, ends, self._tables)
+
+
+@dataclass(frozen=True, eq=False)
 class Nearest:
-    """nearest(x, balls, clusters, groups, pairs, tables, limit, moving, change, both) → distances and which, (B, 2).
+    """nearest(x, balls, clusters, groups, pairs, tables, limit, moving, change, both, pieces) → distance, which (B, 2).
 
     x (B, n); balls (s, 5); clusters (c, 7); groups (g, 9); pairs (p, 2) of groups; one table of rows for each kind of
-    obstacle. The first distance is the least between balls of a pair of groups, the second the least between an
-    obstacle and a ball of the first `moving` groups; `limit` where none is less, with which = −1. Else which is
-    i · s + j of the two balls, or o · s + i of obstacle (the tables one after another) and ball. Without `both` the
-    first is looked for only where it is less than the second. `change` (B, 2, g + p), if given, makes of the distances
-    d of every group, and of every pair, (d − c₀) c₁, c₁ > 0. Doubles, or float32 if x is."""
+    obstacle; the tables of pieces, and which of these each pair compares. The first distance is the least between balls
+    or pieces of a pair of groups, the second the least between an obstacle and a ball of the first `moving` groups;
+    `limit` where none is less, with which = −1. Else which is i · s + j of the two balls, −2 − k of the pieces of pair
+    k, or o · s + i of obstacle (the tables one after another) and ball. Without `both` the first is looked for only
+    where it is less than the second. `change` (B, 2, g + p), if given, makes of the distances d of every group, and of
+    every pair, (d − c₀) c₁, c₁ > 0. Doubles, or float32 if x is."""
 
     place: Program
     n: int
@@ -64,6 +95,7 @@ class Nearest:
         moving: int,
         change: Numbers | None = None,
         both: bool = True,
+        pieces: PieceTables | None = None,
     ) -> tuple[Numbers, NDArray[np.int64]]:
         kind = SINGLE if x.dtype == np.float32 else DOUBLE
         if len(balls) * sum(map(len, tables)) >= 2**31:  # which obstacle and ball it is takes more than 32 bits
@@ -76,6 +108,10 @@ class Nearest:
         more = np.repeat([[0.0, 1.0]], half, axis=1) if change is None else change.reshape(len(x), -1)
         arrays = [np.ascontiguousarray(a, dtype) for a in (x, balls, clusters, groups, *tables, more)]
         meet = np.ascontiguousarray(pairs, np.int64)
+        pieces = pieces or PieceTables.none(len(pairs))
+        solid = pieces.tables(kind)
+        ends = np.ascontiguousarray(pieces.ends, np.int64)
+        own = np.zeros(separation.OWN + 2 * width, dtype)
         found, which = np.empty((len(x), 2), dtype), np.empty((len(x), 2), whole)
         centers = 3 * (len(balls) + len(clusters) + len(groups))
         words = (12 * (self.frames + 1) + centers + self.n + more.shape[1] + 40) * width * kind.bytes + 64
@@ -91,6 +127,8 @@ class Nearest:
                 start,
                 moving,
                 both,
+                *(a.ctypes.data for a in (*solid, own, ends)),
+                separation.machine(kind).addresses["separate"],
             ],
             np.int64,
         )
@@ -145,6 +183,8 @@ class _Loop(Writer):
         pairs, pair_count = arrays[-1]
         found, which, bound, scratch = (self.item("%record", next(words), "ptr") for _ in range(4))
         moving, both = (self.item("%record", next(words), "i64") for _ in range(2))
+        self.solid = [self.item("%record", next(words), "ptr") for _ in range(4)]
+        self.ends, self.separate = (self.item("%record", next(words), "ptr") for _ in range(2))
         both = self.let(f"icmp ne i64 {both}, 0")
         self.balls, self.clusters, self.groups, self.total = balls, clusters, groups, count
         limit = self.wide(self.let(f"load {self.E}, ptr {bound}"))
@@ -152,6 +192,7 @@ class _Loop(Writer):
         first = [sum(room[:k]) for k in range(5)]
         places = [self.let(f"getelementptr {self.V}, ptr {scratch}, i64 {at}") for at in first]
         source, poses, self.row, self.result, self.at_balls = places
+        self.poses = poses
         after = [self.let(f"mul i64 {rows}, 3") for rows in (count, few, group_count)]
         self.at_clusters = self.let(f"getelementptr {self.V}, ptr {self.at_balls}, i64 {after[0]}")
         self.at_groups = self.let(f"getelementptr {self.V}, ptr {self.at_clusters}, i64 {after[1]}")
@@ -312,7 +353,7 @@ class _Loop(Writer):
         return self._changed(self._apart(self.point(x, i), self.point(y, j), radii), place)
 
     def _pairs(self, pairs: str, count: str, best: Sequence[str]) -> list[str]:
-        group, cluster = (self.groups, GROUP, self.at_groups), (self.clusters, CLUSTER, self.at_clusters)
+        group = (self.groups, GROUP, self.at_groups)
         with self.repeat("0", count, carried=self._carried(best)) as (p, now):
             twice = self.let(f"shl i64 {p}, 1")
             a, b = (
@@ -321,13 +362,48 @@ class _Loop(Writer):
             )
             place = self.let(f"add i64 {self.group_count}, {p}")
             d = self._between((*group, a), (*group, b), place)
-            with self.nearer(d, now) as pair, self.every(self._ends(self.groups, GROUP, a, 7), pair) as (i, one):
-                d = self._between((*cluster, i), (*group, b), place)
-                with self.nearer(d, one) as part, self.every(self._ends(self.groups, GROUP, b, 7), part) as (j, both):
-                    d = self._between((*cluster, i), (*cluster, j), place)
-                    with self.nearer(d, both) as few:
-                        self._balls(self._ends(*cluster[:2], i, 5), self._ends(*cluster[:2], j, 5), place, few)
+            ends = self.let(f"getelementptr i64, ptr {self.ends}, i64 {self.let(f'shl i64 {p}, 2')}")
+            first, last = (self.item(ends, k, "i64") for k in range(2))
+            solid = self.let(f"icmp slt i64 {first}, {last}")
+            balls = self.let(f"xor i1 {solid}, true")
+            with self.nearer(d, now) as pair:
+                with self.when(solid, self._carried(pair)) as one:
+                    one[:] = self._pieces((a, b), ends, p, self.operation("less", d, pair[0]), place, one)
+                pair[:] = one
+                with self.when(balls, self._carried(pair)) as some:
+                    self._clusters(a, b, place, some)
+                pair[:] = some
         return now
+
+    def _clusters(self, a: str, b: str, place: str, best: list[str]) -> None:
+        """The balls of two groups, by their clusters."""
+        group, cluster = (self.groups, GROUP, self.at_groups), (self.clusters, CLUSTER, self.at_clusters)
+        with self.every(self._ends(self.groups, GROUP, a, 7), best) as (i, one):
+            d = self._between((*cluster, i), (*group, b), place)
+            with self.nearer(d, one) as part, self.every(self._ends(self.groups, GROUP, b, 7), part) as (j, both):
+                d = self._between((*cluster, i), (*cluster, j), place)
+                with self.nearer(d, both) as few:
+                    self._balls(self._ends(*cluster[:2], i, 5), self._ends(*cluster[:2], j, 5), place, few)
+
+    def _pieces(
+        self, links: tuple[str, str], ends: str, pair: str, near: str, place: str, best: Sequence[str]
+    ) -> list[str]:
+        """The distance of the pieces of two groups in the lanes in which these are near."""
+        wanted = self.let(f"getelementptr {self.E}, ptr {self.solid[3]}, i64 {separation.OWN + self.width}")
+        frames = [self.let(f"mul i64 {self.whole_at(self.groups, GROUP, row, 0)}, 12") for row in links]
+        first, second = (self.let(f"getelementptr {self.V}, ptr {self.poses}, i64 {frame}") for frame in frames)
+        before = self.operation("divide", best[0], self.load(self.scale, place))
+        before = self.operation("add", before, self.load(self.grow, place))
+        self.store(before, wanted, 0)
+        w = self.width
+        lanes = self.let(f"zext i{w} {self.let(f'bitcast {self.B} {near} to i{w}') if w > 1 else near} to i64")
+        pointers = ", ".join(f"ptr {x}" for x in (*self.solid, ends, first, second))
+        far = self.kind.constant(-separation.CONSTANTS["HUGE"])
+        self.do(f"call void {self.separate}({pointers}, i64 {lanes}, ptr {wanted}, {self.E} {far})")
+        after = self.load(wanted, 0)
+        improved = self.operation("less", after, before)
+        d = self.let(f"select {self.B} {improved}, {self.V} {self._changed(after, place)}, {self.V} {best[0]}")
+        return self._better(d, self.let(f"sub i64 -2, {pair}"), list(best))
 
     def _balls(self, some: tuple[str, str], others: tuple[str, str], place: str, best: list[str]) -> None:
         ball = (self.balls, BALL, self.at_balls)

@@ -3,7 +3,7 @@
 W states lie side by side in the lanes of a vector. Obstacles lie by W too, field by field, so that one look tells
 which of W of them come near what the lanes sweep; only those are compared exactly, lane by lane; so do the links, for
 each other. A link's few coarse spheres are looked at before its many fine ones, and those only for what touches the
-coarse one.
+coarse one. Links with convex pieces are compared by these where spheres around the whole links touch (`separation`).
 
     in       n vectors: the states                               boxes    blocks of W: center, R, half sides, rounding
     poses    12 vectors for each body that carries spheres       links    per coarse sphere: its body, its fine ones
@@ -142,6 +142,48 @@ def hits_itself(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) 
                     if found != 0 and (not everyone or found == FULL):
                         h[LAST] = NOTHING
                         return found
+    found = found | hits_pieces(h, data, work, everyone)
+    if found != 0:
+        h[LAST] = NOTHING
+    return found
+
+
+def hits_pieces(h: Ints, data: Reals, work: Reals, everyone: Truth) -> Int:
+    """The lanes in which links with pieces touch; one lane at a time, but with `everyone` all."""
+    centers = work[h[SOLID_CENTERS] :]
+    bodies = h[h[SOLID_BODIES_AT] :]
+    for k in range(h[SOLIDS]):
+        pose = work[POSES + 12 * W * bodies[k] :]
+        for row in range(3):
+            store(centers, W * (3 * k + row), placed(pose, data[h[SOLIDS_AT] + 4 * k :], row))
+    clear = data[h[LIMITS_AT] + 2 * N]
+    own = work[h[SOLID_ROOM] :]
+    wanted = own[OWN + W :]
+    found = 0
+    for p in range(h[SOLID_PAIRS]):
+        pair = h[h[SOLID_PAIRS_AT] + 6 * p :]
+        i = pair[0]
+        j = pair[1]
+        lanes = bits(gap(centers[3 * W * i :], centers[3 * W * j :], data[h[SOLID_SQUARES_AT] + p]) < 0.0)
+        while lanes != 0:
+            these = lanes if everyone else lanes & -lanes
+            lanes = lanes - these
+            store(wanted, 0, wide(clear))
+            separate(
+                data[h[PIECES_AT] :],
+                data[h[CORNERS_AT] :],
+                h[h[PIECE_INDEX_AT] :],
+                own,
+                pair[2:],
+                work[POSES + 12 * W * bodies[i] :],
+                work[POSES + 12 * W * bodies[j] :],
+                these,
+                wanted,
+                clear,
+            )
+            found = found | bits(load(wanted, 0) < clear)
+            if found != 0 and (not everyone or found == FULL):
+                return found
     return found
 
 
@@ -625,6 +667,7 @@ FUNCTIONS = (
         touching,
         hits,
         hits_itself,
+        hits_pieces,
         hits_world,
         hits_again,
         link_hits,
@@ -641,7 +684,7 @@ EXPORTED = ("plan", "judge", "judge_edges")
 # Called from many places, and long: written once each. Half of LLVM's time went into what is called a few times in a
 # search, or mostly waits for others: it takes that as it is, or makes it short, and no plan is slower for it.
 ATTRIBUTES = (
-    dict.fromkeys(("hits", "hits_itself", "hits_again", "link_hits", "meets", "unfold"), "noinline")
+    dict.fromkeys(("hits", "hits_itself", "hits_pieces", "hits_again", "link_hits", "meets", "unfold"), "noinline")
     | dict.fromkeys(("free", "straight", "nearest"), "noinline")
     | dict.fromkeys(("connect", "shortest"), "noinline minsize optsize")
     | dict.fromkeys(("trace", "smooth", "simplify", "plan", "judge_edges"), "noinline optnone")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, count, need, number, switch
-from dalembert.collision import Collision, EdgeCertificate, SphereModel, Spheres, World
+from dalembert.collision import Collision, Contact, EdgeCertificate, SphereModel, Spheres, World
 from dalembert.collision.edges import certify_edge, certify_path
 from dalembert.errors import InputError, unknown
 from dalembert.kinematics.jacobian import need_joints
@@ -86,6 +86,7 @@ def plan(
     held: Sequence[str] = (),
     attached: ArrayLike | None = None,
     spheres: SphereModel | None = None,
+    allow: Sequence[tuple[str, str]] = (),
     seed: int = 0,
     step: float = 1.0,
     iterations: int = 100_000,
@@ -100,7 +101,8 @@ def plan(
     then every solution of inverse kinematics that can be found counts, and joints that cannot move the frame stay where
     they are. `held`: joints that stay where they are.
     `attached`: spheres (k, 4), center and radius [m] in `frame` (the tip), that the arm carries; `with_payload` gives
-    their mass. `spheres`: the robot's, if not those of `Robot.collision`. The search (RRT-Connect with steps of `step`,
+    their mass. `spheres`: the robot's, if not those of `Robot.collision`. `allow`: pairs of links that may touch,
+    `[("left_finger", "right_finger")]`. The search (RRT-Connect with steps of `step`,
     at most `iterations`) is deterministic, another for every `seed`. `timed`: the path's corners are rounded and it is
     followed as fast as the limits of `velocity`, `acceleration`, `torque` allow, by default the robot's own. What is in
     the way, out of reach or not found is said in words."""
@@ -108,7 +110,7 @@ def plan(
     around = World() if world is None else need(world, World, "world", "dl.World() makes one")
     margin, seed = number("clear", clear, "m", least=0.0), count("seed", seed)
     settings = Settings(step=number("step", step, above=0.0), iterations=count("iterations", iterations, 1))
-    of = _carrying(robot, spheres, attached, frame)
+    of = _carrying(robot, spheres, attached, frame, allow)
     q0 = _inside(robot, array("start", start, (robot.n,), unit="rad or m"), "the start")
     asked, fixed = _goals(robot, goal, frame, seed, q0, _held(robot, held))
     goals = _without(asked, q0, fixed, robot)
@@ -135,10 +137,16 @@ def plan(
 
 
 # --------------------------------------------------------------------------------------------------- what is asked for
-def _carrying(robot: Robot, spheres: SphereModel | None, attached: ArrayLike | None, frame: str | None) -> Collision:
+def _carrying(
+    robot: Robot,
+    spheres: SphereModel | None,
+    attached: ArrayLike | None,
+    frame: str | None,
+    allow: Sequence[tuple[str, str]],
+) -> Collision:
     """The robot's spheres, and with them those that it carries: a group of its own, which may not touch what is neither
     on the body that carries it nor on that body's parent."""
-    of = robot.collision(spheres=spheres) if spheres is not None else robot.collision()
+    of = robot.collision(spheres=spheres, allow=allow)
     if attached is None:
         return of
     rows, s = array("attached", attached, (None, 4), unit="m"), of.spheres
@@ -260,8 +268,22 @@ def _need_clear(of: Collision, q: Array, world: World, clear: float, what: str) 
         contact = of.distances(q[int(np.argmax(distance))], world).contact()
         lacks = f"is not {clear:g} m clear" if clear else "touches something"
         least = f" (the best of {len(q)})" if len(q) > 1 else ""
-        raise InputError(f"{what} {lacks}{least}: {contact}")
+        raise InputError(f"{what} {lacks}{least}: {contact}{_remedy(of, contact, clear)}")
     return kept
+
+
+def _remedy(of: Collision, contact: Contact | None, clear: float) -> str:
+    """What to do about a contact that may be none, since the shapes are enlarged by more than they lack."""
+    if contact is None:
+        return ""
+    over, links = of.spheres.excess(contact.first, contact.second), of.spheres.coarse.link
+    both = contact.first in links and contact.second in links
+    if clear - contact.distance >= over:
+        return f"; if these links may touch, pass allow=[{(contact.first, contact.second)}]" if both else ""
+    may = f". The shapes are enlarged by up to {over:.2g} m there, so this may be no contact"
+    if both:
+        return f"{may}: if these links may touch, pass allow=[{(contact.first, contact.second)}]"
+    return f"{may}: pass spheres=robot.collision(tolerance={0.5 * over:.2g}).spheres for finer spheres"
 
 
 def _sampled(robot: Robot, ends: Array) -> tuple[Array, Array]:
@@ -279,7 +301,8 @@ def planner_of(robot: Robot, of: Collision) -> Planner:
     def make() -> Planner:
         return Planner(robot.model, of.spheres, low, high)
 
-    return robot.once("planner", make) if of is robot.collision() else make()
+    kept = of.spheres.allowed if of is robot.collision(allow=of.spheres.allowed) else None
+    return make() if kept is None else robot.once(("planner", kept), make)
 
 
 def _search(

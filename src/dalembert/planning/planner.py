@@ -17,7 +17,7 @@ from dalembert.algorithms.kinematics import world_poses
 from dalembert.caching import cached_property
 from dalembert.collision import SphereModel, World, world
 from dalembert.collision.spheres import enclosing_spheres
-from dalembert.compile import compile_function, llvm
+from dalembert.compile import compile_function, llvm, separation
 from dalembert.compile.body import Emission, body, constants, sin_cos_function
 from dalembert.compile.kinds import DOUBLE, SINGLE, Kind
 from dalembert.compile.native import Module
@@ -31,8 +31,15 @@ HEADER = (
     *("COARSE", "MOVING", "BLOCKS", "BOXES", "CYLINDERS", "PLANES", "COARSE_AT", "FINE_AT", "BOXES_AT"),
     *("CYLINDERS_AT", "PLANES_AT", "LIMITS_AT", "SQUARES_AT", "LINKS_AT", "PAIRS_AT", "SAMPLES_AT", "SWEEPS"),
     *("CENTERS", "FINES"),
+    # Links with pieces: how many, and where their bodies, spheres, pairs and pieces are.
+    *("SOLIDS", "SOLID_PAIRS", "SOLIDS_AT", "SOLID_SQUARES_AT", "PIECES_AT", "CORNERS_AT", "SOLID_BODIES_AT"),
+    *("SOLID_PAIRS_AT", "PIECE_INDEX_AT", "SOLID_CENTERS", "SOLID_ROOM"),
     # Written by the loops: what touched last, and how much more often links touched each other than the world.
     *("LAST", "LAST_LINK", "LAST_OTHER", "OFTENER"),
+)
+TABLES = (  # in the order of the data
+    *("COARSE_AT", "FINE_AT", "BOXES_AT", "CYLINDERS_AT", "PLANES_AT", "LIMITS_AT", "SQUARES_AT"),
+    *("SOLIDS_AT", "SOLID_SQUARES_AT", "PIECES_AT", "CORNERS_AT"),
 )
 LAST = ("NOTHING", "BOX", "CYLINDER", "PLANE")
 SETTINGS = ("RANGE", "FINER", "RADIUS", "ALPHA", "LEAST", "RATIO", "CHANGE")
@@ -108,6 +115,7 @@ class Machine:
         )
         states = (n + 12 * len(carriers)) * W
         self.numbers: dict[str, int | float] = {
+            **separation.constants(W, kind),
             **own,
             "W": W,
             "WIDTH": float(W),
@@ -125,6 +133,7 @@ class Machine:
         program = compile_function(self._poses(model), [(n,)], [(12 * len(carriers),)], "poses").program
         key = (str(W), kind.name, repr(self.numbers), program.text, _source())
         target = replace(llvm.host(), opt=2)
+        self.call = separation.linkable(kind)
         code = llvm.cached(lambda: llvm.object_code([self.text(program)], target, optimize=True), target, *key)
         self.code = llvm.Code(code, target, loops.EXPORTED)
         self.functions = {name: ctypes.CFUNCTYPE(None)(self.code.addresses[name]) for name in loops.EXPORTED}
@@ -145,12 +154,14 @@ class Machine:
     def text(self, program: Any) -> str:
         W, kind = self.width, self.kind
         external = {"poses": ("Reals", "Reals", "None"), "poses_constants": ("Reals", "None")}
+        external["separate"] = separation.TYPES
         return "\n".join(
             [
                 *Writer(W, kind).declarations(),
                 body(program, [0], W, kind, "poses", HOW),
                 constants(program, W, kind, "poses_constants"),
                 sin_cos_function(W, kind),
+                self.call,
                 Module(W, kind, self.numbers, external).text(loops.FUNCTIONS, loops.EXPORTED, loops.ATTRIBUTES),
             ]
         )
@@ -185,6 +196,28 @@ class Planner:
         return kept[nodes]
 
     @cached_property
+    def _by_pieces(self) -> NDArray[np.bool_]:
+        """(P,): which pairs of links are compared by their pieces."""
+        return np.asarray(np.isin(self.spheres.pairs, self.spheres.pieces.link), bool).min(axis=1, initial=True)
+
+    @cached_property
+    def _solid_tables(self) -> tuple[Array, Array, Array, Array, list[int], list[int], list[int]]:
+        """Of links with pieces: their spheres, numbers and corners of their pieces, reach of each pair; their bodies,
+        the pairs with their pieces, and where the corners of each piece are."""
+        place = {body: k for k, body in enumerate(self.machine.carriers)}
+        coarse, pieces = self.spheres.coarse, self.spheres.pieces
+        pairs = self.spheres.pairs[self._by_pieces]
+        links = sorted(set(pairs.ravel().tolist()))
+        row = {link: k for k, link in enumerate(links)}
+        spheres = np.column_stack((coarse.center, coarse.radius))[links]
+        reach = coarse.radius[pairs].sum(axis=1)
+        rows = [[row[a], row[b], *pieces.ends(a), *pieces.ends(b)] for a, b in pairs[::-1].tolist()]  # from the tip
+        blocks, index = separation.corner_blocks(pieces.corners, pieces.first, self.machine.width)
+        numbers = np.column_stack((pieces.balls, pieces.radius))
+        bodies = [place[int(coarse.body[link])] for link in links]
+        return spheres, numbers, blocks, reach[::-1], bodies, [x for r in rows for x in r], index.ravel().tolist()
+
+    @cached_property
     def _body_tables(self) -> tuple[list[float], list[float], list[int], list[int], int]:
         """Coarse and fine spheres, links and pairs, those on the base last. Links that ride on one body and may meet
         the same others are one; many spheres are cut into parts with a coarse sphere each, nearer to their shape.
@@ -192,7 +225,8 @@ class Planner:
         place = {body: k for k, body in enumerate(self.machine.carriers)}
         coarse, fine = self.spheres.coarse, self.spheres.fine
         partners: list[list[int]] = [[] for _ in range(len(coarse))]
-        for i, j in self.spheres.pairs.tolist():
+        by_spheres = self.spheres.pairs[~self._by_pieces]
+        for i, j in by_spheres.tolist():
             partners[i].append(j)
             partners[j].append(i)
         groups: dict[tuple[int, ...], list[int]] = {}
@@ -213,7 +247,7 @@ class Planner:
                 first += len(rows)
                 moving += carrier >= 0
         met: list[list[int]] = [[] for _ in small]  # of each part, with which of the others it may meet
-        for first_link, second_link in self.spheres.pairs.tolist():
+        for first_link, second_link in by_spheres.tolist():
             for i, j in itertools.product(parts[first_link], parts[second_link]):
                 if j not in met[i]:
                     met[i].append(j)
@@ -239,6 +273,8 @@ class Planner:
         count = len(coarse) // 4
         reach = np.repeat(big[3::4], np.diff(pairs[: count + 1])) + big[3::4][pairs[count + 1 :]] - clear
         tables += [arrays.half_spaces.ravel(), np.concatenate((lower, upper - lower, [clear])), reach**2]
+        spheres, numbers, corners, apart, bodies, solid_pairs, index = self._solid_tables
+        tables += [spheres.ravel(), (apart + clear) ** 2, numbers.ravel(), corners]
         tables = [np.concatenate((t, np.zeros(-len(t) % W))) for t in tables]
         at = np.concatenate(([0], np.cumsum([len(t) for t in tables])))
         n = self.model.n
@@ -248,20 +284,26 @@ class Planner:
             offsets = rng.integers(-(1 << 63), (1 << 63) - 1, n).tolist()
         samples = [x for pair in zip(offsets, alphas(n), strict=True) for x in pair]
         first = len(HEADER)
-        begin = HEADER.index("COARSE_AT")
-        header = dict(zip(HEADER[begin:], at[:-1].tolist(), strict=False))
+        header = dict(zip(TABLES, at[:-1].tolist(), strict=True))
         header |= {"COARSE": count, "MOVING": moving, "BLOCKS": blocks, "PLANES": len(arrays.half_spaces)}
         header |= {"BOXES": -(-len(boxes) // W), "CYLINDERS": -(-len(cylinders) // W)}
         header |= {"LINKS_AT": first, "PAIRS_AT": first + len(links), "SAMPLES_AT": first + len(links) + len(pairs)}
+        header |= {"SOLIDS": len(bodies), "SOLID_PAIRS": len(apart)}
+        own = links + pairs + samples
+        for name, part in (("SOLID_BODIES_AT", bodies), ("SOLID_PAIRS_AT", solid_pairs), ("PIECE_INDEX_AT", index)):
+            header[name] = first + len(own)
+            own = own + part
         header |= dict.fromkeys(HEADER[-4:], 0)
         header["SWEEPS"] = int(self.machine.numbers["FLAGS"]) + blocks * W
         header["CENTERS"] = header["SWEEPS"] + blocks * W
         header["FINES"] = header["CENTERS"] + 3 * W * count
-        h = np.array([header[name] for name in HEADER] + links + pairs + samples, np.int64)
+        header["SOLID_CENTERS"] = header["FINES"] + 3 * W * (len(fine) // 4)
+        header["SOLID_ROOM"] = header["SOLID_CENTERS"] + 3 * W * len(bodies)
+        h = np.array([header[name] for name in HEADER] + own, np.int64)
         obstacles = len(boxes) + len(cylinders) + len(arrays.half_spaces)
         data = _aligned(int(at[-1]), self.dtype)
         data[:] = np.concatenate(tables)
-        work = _aligned(header["FINES"] + 3 * W * (len(fine) // 4), self.dtype)
+        work = _aligned(header["SOLID_ROOM"] + separation.OWN + 2 * W, self.dtype)
         return Scene(self, h, data, work, np.zeros(max(obstacles, len(fine) // 4) + 1, np.int64))
 
 

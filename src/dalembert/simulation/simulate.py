@@ -193,7 +193,7 @@ def _with_contacts(run: Run, shapes: Collision | None, world: World | WorldArray
 
     spans = tuple(find_spans(shapes, run.t, run.q, world))
     said = "; ".join(str(span) for span in spans[:SAID]) + (f"; and {len(spans) - SAID} more" if spans[SAID:] else "")
-    how = f"as spheres that reach up to {shapes.spheres.overestimate:.2g} m beyond the shapes"
+    how = shapes.spheres.enlarged
     word = f"touches, {how}: {said}" if spans else f"nothing touches at its rows, {how}"
     return replace(run, contacts=spans, message=f"{run.message}; {word}")
 

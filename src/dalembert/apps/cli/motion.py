@@ -242,6 +242,7 @@ def plan(
     world: str | None = option("Obstacles, a TOML file.", metavar="FILE"),
     floor: float | None = option("Everything below this height over the base is solid [m].", type=Number()),
     clear: float = option("Kept free of the arm itself and of obstacles [m].", type=Number(0), default=0.0),
+    allow: tuple[str, ...] = option("Two links that may touch; repeated for more pairs.", metavar="LINK,LINK"),
     seed: int = option("Of the search: another one goes another way.", type=click.IntRange(0), default=0),
     duration: float | None = option("Of the motion [s]; as fast as the limits allow if not given.", type=POSITIVE),
     acceleration: str | None = vector("Largest acceleration, one for all or one per joint; none if not given."),
@@ -277,13 +278,13 @@ def plan(
     if not through:
         output.refuse_idle("the arm goes to a goal as fast as its limits allow", "duration")
         goal = output.positions("to", to, arm, within=True) if pose is None else _read_pose(pose)
-        around = _read_world(world, floor)
+        around, pairs = _read_world(world, floor), [_read_pair(text) for text in allow]
         with waiting("planning"):
-            found = arm.plan(start, goal, around, frame=frame, clear=clear, seed=seed, acceleration=most)
+            found = arm.plan(start, goal, around, frame=frame, clear=clear, allow=pairs, seed=seed, acceleration=most)
         _answer_plan(arm, found, around, out, plot, rate)
         output.exit_unless(found.proved)
         return
-    output.refuse_idle("obstacles are avoided on the way --to a goal", "world", "floor", "clear", "seed")
+    output.refuse_idle("obstacles are avoided on the way --to a goal", "world", "floor", "clear", "allow", "seed")
     given = [start, *(output.positions("through", text, arm, within=True) or [] for text in through)]
     points = [q for before, q in zip([None, *given], given, strict=False) if q != before]  # named twice: passed once
     if len(points) == 1:
@@ -303,6 +304,13 @@ def plan(
     if out is not None:
         motion.to_csv(out, 1.0 / rate)
     _answer_motion(arm, motion.duration, points, peaks, output.save_plot(motion.plot, out, plot))
+
+
+def _read_pair(text: str) -> tuple[str, str]:
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2 or not all(names):
+        raise click.BadParameter(f"must be the names of two links, as in left_finger,right_finger; got {text!r}")
+    return names[0], names[1]
 
 
 def _read_pose(text: str) -> NDArray[np.float64]:

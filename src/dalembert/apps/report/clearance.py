@@ -57,13 +57,13 @@ def clearance(context: Context) -> Made:
 def _spheres(c: Collision) -> str:
     s = c.spheres
     words = (
-        f"The links' shapes lie in {len(s.fine)} spheres, which reach up to {html.number(1e3 * s.overestimate, 3)} mm "
-        f"beyond them: distances are never larger than those of the shapes. {len(s.pairs)} pairs of links are looked "
-        f"at; {len(s.apart)} are proved never to meet within the joints' limits."
+        f"Distances are never larger than those of the shapes. Links are compared with each other as {len(s.pieces)} "
+        f"convex pieces, which reach up to {html.number(1e3 * s.pieces.reach, 3)} mm beyond the shapes, and with "
+        f"obstacles as {len(s.fine)} spheres, which reach up to {html.number(1e3 * s.overestimate, 3)} mm beyond them. "
+        f"{len(s.pairs)} pairs of links are compared; {len(s.apart)} are proved never to meet within the joint limits."
     )
-    if s.sampled:
-        pairs = "; ".join(" and ".join(pair) for pair in s.sampled)
-        words += f" Not looked at, since random states always show them touching, which is no proof: {pairs}."
+    if s.allowed:
+        words += f" Allowed to touch, and not compared: {'; '.join(' and '.join(pair) for pair in s.allowed)}."
     return words
 
 

@@ -152,10 +152,9 @@ class Avoid:
         """What is known of contacts along states of a motion."""
         least, contact = self.nearest(q)
         what = "links" if not self.world.names else f"links and {', '.join(self.world.names)}"
-        over = self.collision.spheres.overestimate
         yield (
-            f"clear at all times, proved: {what} keep {1e3 * self.clear:.3g} mm, as spheres that reach up to "
-            f"{1e3 * over:.2g} mm beyond the shapes; nearest, {1e3 * least:.3g} mm: {contact}"
+            f"clear at all times, proved: {what} keep {1e3 * self.clear:.3g} mm, {self.collision.spheres.enlarged}; "
+            f"nearest, {1e3 * least:.3g} mm: {contact}"
         )
         yield from self.notes
 
