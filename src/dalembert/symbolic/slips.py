@@ -252,7 +252,7 @@ def scaled(node: Node, factor: Fraction | float, whole: bool) -> tuple[str, floa
     """(kind, cost, what it should be, words) of a number in front that is wrong by this factor."""
     number = coefficient(node)
     f = Fraction(factor).limit_denominator(10**6)
-    f = f if abs(f - factor) <= 1e-9 * abs(factor) else Fraction(factor)
+    f = f if abs(float(f) - float(factor)) <= 1e-9 * abs(float(factor)) else Fraction(factor)
     new, shown = number * f, str(f) if f.denominator <= 10**6 else repr(float(f))
     cost = 1.0 if f in (2, Fraction(1, 2)) else 1.4 if new == 1 or f in FACTORS else 1.8
     kind = "forgotten ½" if f == Fraction(1, 2) and new.denominator == 2 else "factor"

@@ -85,8 +85,8 @@ def _spell(character: str) -> str:
     if name.startswith("GREEK "):
         letter = name.split(" ")[-1].replace("LAMDA", "LAMBDA")
         return letter.capitalize() if character.isupper() else letter.lower()
-    if letter := re.fullmatch(r"LATIN (?:CAPITAL|SMALL) LETTER ([A-Z]{1,2})(?: WITH .*)?", name):  # ø, Ł, æ
-        return letter[1].capitalize() if character.isupper() else letter[1].lower()
+    if found := re.fullmatch(r"LATIN (?:CAPITAL|SMALL) LETTER ([A-Z]{1,2})(?: WITH .*)?", name):  # ø, Ł, æ
+        return found[1].capitalize() if character.isupper() else found[1].lower()
     return "?"
 
 
