@@ -191,9 +191,10 @@ def points(quantity: Quantity, where: str) -> list[dict[str, mpmath.mpf]]:
     return found
 
 
-def is_right(quantity: Quantity, right: str, text: str, where: str = "") -> bool:
+def is_right(quantity: Quantity, right: str, text: str, where: str = "", wide: bool = False) -> bool:
     """Whether a formula equals the right one wherever both are defined, with many digits; a potential energy up to a
-    constant in the parameters, and under the condition that the verdict names."""
+    constant in the parameters, and under the condition that the verdict names. What has no real value anywhere, as
+    0*asin(5), is compared by its complex one."""
     a, b = (read_formula(x, [*quantity.symbols]) for x in (right, text))
     pairs = []
     with mpmath.workdps(DIGITS):
@@ -202,12 +203,14 @@ def is_right(quantity: Quantity, right: str, text: str, where: str = "") -> bool
                 name: values[name] if own is not None else -values[name] / 2 for name, own in quantity.symbols.items()
             }
             try:
-                x, y = (value(tree, values, quantity.floating) for tree in (a, b))
+                x, y = (value(tree, values, wide or quantity.floating) for tree in (a, b))
                 if quantity.floating:  # the constant may be complex
                     x, y = x - value(a, other, True), y - value(b, other, True)
             except (ArithmeticError, ValueError, MemoryError):
                 continue
             pairs.append((x, y))
+        if not pairs and not wide:
+            return is_right(quantity, right, text, where, True)
         size = max((abs(x) for x, _ in pairs), default=0)
         near = ROUNDED if "to the digits" in where else 1e-8
         return bool(pairs) and all(abs(x - y) <= near * (abs(x) + size) for x, y in pairs)

@@ -101,6 +101,9 @@ def choose(kind: str, name: Any, choices: Iterable[str]) -> Any:
     raise unknown(kind, name, choices)
 
 
+MAX_SHOWN = 60  # characters of an unknown name in a message
+
+
 def unknown(kind: str, name: object, choices: Iterable[str]) -> UnknownNameError:
     """The error for a name that does not exist, with the nearest names that do."""
     choices = list(choices)
@@ -115,4 +118,5 @@ def unknown(kind: str, name: object, choices: Iterable[str]) -> UnknownNameError
     else:
         hint = f"choose from {listed(choices)}"
     made = next((f". {how}" for start, how in _MADE.items() if str(name).startswith(start)), "")
-    return UnknownNameError(f"unknown {kind} {name!r}; {hint}{made}")
+    shown = repr(name if len(str(name)) <= MAX_SHOWN else f"{str(name)[:MAX_SHOWN]}…")
+    return UnknownNameError(f"unknown {kind} {shown}; {hint}{made}")

@@ -263,6 +263,12 @@ def test_a_file_without_a_name_is_whose_name_it_has(tmp_path):
     ]
 
 
+def test_a_long_word_of_one_file_does_not_fill_the_marks(tmp_path):
+    (tmp_path / "eve.toml").write_text(f'[[exercise]]\nfamily = "{"x" * 100_000}"\nseed = 3\n', encoding="utf-8")
+    reasons = grade_folder(tmp_path)[0].reasons
+    assert "unknown family" in reasons and max(map(len, reasons.split())) < 80
+
+
 def test_an_empty_folder_is_refused(tmp_path):
     with pytest.raises(DalembertError, match="no files"):
         grade_folder(tmp_path)

