@@ -14,6 +14,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.describe.mjcf import read_mjcf
+from dalembert.draw.scene import read_mesh
 from dalembert.interchange import to_mujoco_state
 from oracles.mujoco_terms import mujoco_terms, states
 from tolerances import ROUNDING, error
@@ -425,6 +426,26 @@ def test_polygons_of_an_obj_file_are_cut_as_in_mujoco(style, tmp_path):
             assert abs(mass / model.body_mass[1] - 1) < 1e-6
             compared += 1
     assert compared > 20
+
+
+@pytest.mark.parametrize("rule", ["", 'inertia="exact"', 'inertia="convex"'])
+def test_vertices_without_faces_are_their_convex_hull(rule, tmp_path):
+    (tmp_path / "m.obj").write_text("# a die\n" + WARPED[: WARPED.index("f")] + "v .5 .5 .5 1\n")
+    file = tmp_path / "arm.xml"
+    file.write_text(f'<mujoco><asset><mesh file="m.obj" {rule}/></asset>{hung(SHOWN)}</mujoco>')
+    robot, model = dl.load(file), mujoco.MjModel.from_xml_path(str(file))
+    (inertial,) = [link.inertial for link in robot.description.links if link.inertial]
+    assert error(np.array(robot.mass), model.body_mass[1]) < ROUNDING
+    assert error(np.array(inertial.origin.xyz), model.body_ipos[1]) < ROUNDING
+    (solid,) = (read_mesh(robot, s.geometry) for link in robot.description.links for s in link.visuals)
+    T = robot.fk([0.1])
+    over = robot.collision().spheres.overestimate
+    lowest = (solid.vertices @ T[:3, :3].T + T[:3, 3])[:, 2].min()
+    assert len(solid.faces) == 6 and 0 <= lowest - robot.clearance([0.1], dl.World().floor(0.0)) <= over
+    for text in ("", "v 0 0 0\nv 1 0 0\n", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\n", "v 1\n" * 5):
+        (tmp_path / "m.obj").write_text(text)
+        with pytest.raises(dl.DescriptionError, match="mesh 'm', which cannot be used"):
+            dl.load(file)
 
 
 def test_an_obj_file_of_several_objects_is_told(tmp_path):

@@ -32,6 +32,7 @@ from dalembert.files import MESH, contents
 Array = NDArray[np.float64]
 Mesh = tuple[Array, NDArray[np.int64]]
 
+_FACE = re.compile(rb"^f\s", re.MULTILINE)
 _POLYGON = re.compile(rb"^f(?:[ \t]+[^\s#]+){4}", re.MULTILINE)  # a face of an OBJ file with four corners or more
 _INDENTED = re.compile(rb"^[ \t]+[vf]", re.MULTILINE)
 _HEADER = 84  # 80 bytes of anything, then the number of triangles
@@ -44,7 +45,8 @@ LARGEST = 1e50
 
 
 def read(path: str | os.PathLike[str]) -> Mesh:
-    """(vertices (n, 3) [m], faces (k, 3)) of an STL, OBJ, DAE or MSH (MuJoCo's) file, equal vertices merged."""
+    """(vertices (n, 3) [m], faces (k, 3)) of an STL, OBJ, DAE or MSH (MuJoCo's) file, equal vertices merged. An OBJ or
+    MSH file may have no faces: its convex hull is meant."""
     file = Path(path)
     if not os.path.isfile(file):
         raise DescriptionError(f"{file}: there is no such file")
@@ -166,6 +168,8 @@ def _through_trimesh(file: Path, data: bytes) -> Mesh:
     try:
         if file.suffix.lower() == ".obj":
             data = _triangulate(data)
+            if not _FACE.search(data):
+                return _points(data), np.zeros((0, 3), np.int64)
         # Of the bytes, not of the path: materials and textures, which the file may name, are not opened.
         found = trimesh.load(io.BytesIO(data), file_type=file.suffix.lower()[1:], force="mesh")
         # Vertices are doubled where textures or normals differ; the solid does not care.
@@ -205,6 +209,16 @@ def _triangulate(data: bytes) -> bytes:
         triangles = (_cut if len(corners) == 4 else _clip)(x[numbers])
         lines[k] = b"\n".join(b"f " + b" ".join(corners[i] for i in triangle) for triangle in triangles)
     return b"\n".join(lines)
+
+
+def _points(data: bytes) -> Array:
+    """The vertices (n, 3) of an OBJ file without faces: MuJoCo takes their convex hull."""
+    x = np.array(
+        [line.split()[1:4] for line in data.splitlines() if line.startswith((b"v ", b"v\t"))], dtype=np.float64
+    )
+    if x.ndim != 2 or x.shape[1] != 3 or len(x) < 4 or not np.isfinite(x).all():
+        raise DescriptionError("there are no triangles in it, and no vertices of a solid")
+    return x
 
 
 def _cut(x: NDArray[np.float32]) -> Iterable[Sequence[int]]:

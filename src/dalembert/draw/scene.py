@@ -225,6 +225,7 @@ def read_mesh(robot: Robot, geometry: Mesh, package_dirs: Sequence[str | PathLik
     source = robot.description.place.file
     folder = Path(source.removesuffix(" (expanded)")).resolve().parent if source else Path.cwd()
     vertices, faces = mesh.read(mesh.resolve(geometry.filename, folder, package_dirs))
+    faces = faces if len(faces) else mesh.hull(vertices)
     name = geometry.filename
     if len(faces) > MOST_TRIANGLES:
         raise DescriptionError(f"the mesh {name!r} has {len(faces)} triangles, more than {MOST_TRIANGLES} to show")
