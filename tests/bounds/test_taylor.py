@@ -14,7 +14,7 @@ import pytest
 
 from dalembert import scalar
 from dalembert.bounds.functions import CIRCLE, Box, Joints
-from dalembert.bounds.taylor import DEGREE, GRID, UNIT, Family, Rounded, errors, family, sizes
+from dalembert.bounds.taylor import DEGREE, GRID, UNIT, Family, Rounded, _coefficients, errors, family, sizes
 from dalembert.compile import compile_function
 
 TINY = 1e-11  # less than half a unit in the last place of 1e6: 1e6 + TINY == 1e6
@@ -277,3 +277,12 @@ def test_a_grid_that_is_too_large_is_not_made() -> None:
     whole = box(*[TURN] * 9, sliding=(False,) * 9)
     many = compiled(lambda m, x: [sum((m.sin(y) for y in x), 0.1 * k) for k in range(11)], 9)
     assert 10 * 5**9 <= GRID < 11 * 5**9 and sizes(many, whole, turning) is None
+
+
+@pytest.mark.parametrize("size", [1.0, 1e6])
+def test_the_transform_has_a_share_of_the_largest_value(size: float) -> None:
+    """Five products and their sum, each to a unit of what goes in: eight units each are reserved."""
+    kernel = compile_function(lambda x: [size * scalar.cos(x[0])], [(1,)], [(1,)], "tried")
+    c, error = _coefficients(kernel, box(TURN, sliding=(False,)), [0])
+    assert np.abs(np.abs(c[:, 0]) - size * np.array([0, 0.5, 0, 0.5, 0])).max() <= error[0]
+    assert 8 * (5 + 3) * UNIT * size <= error[0] <= 200 * UNIT * size
