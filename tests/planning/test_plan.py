@@ -99,7 +99,7 @@ def test_parts_hold_every_sphere_and_every_pair(name: str) -> None:
     robot = dl.load(name)
     spheres = robot.collision().spheres
     own = Planner(robot.model, spheres, robot.limits.lower, robot.limits.upper)
-    coarse, fine, links, _, _ = own._body_tables
+    coarse, fine, links, *_ = own._body_tables
     big, small, parts = (np.reshape(x, (-1, k)) for x, k in ((coarse, 4), (fine, 4), (links, 3)))
     assert len(small) == len(spheres.fine) and parts[0, 1] == 0 and parts[-1, 2] == len(small)
     for around, (_, first, last) in zip(big, parts, strict=True):

@@ -28,6 +28,7 @@ search        a step repeated until it converges, for a queue of problems
 sweep         the backward pass of an optimal control problem
 native        loops with memory and branches, in a subset of Python
 nearest       the smallest distance between moving balls and obstacles
+separation    the distance of convex pieces of two links
 
 c_source      a kernel as C99
 ir_to_c       the LLVM IR of a loop's step as C99

@@ -123,8 +123,12 @@ def hits(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
 
 
 def hits_itself(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
-    """The lanes in which links touch. Each is compared with all that it may meet before one is looked at closely."""
+    """The lanes in which links touch. Each is compared with all that it may meet before one is looked at closely.
+    Pairs with pieces whose spheres are few are compared by these first."""
     found = 0
+    solid = h[h[PAIR_SOLIDS_AT] :]
+    for p in range(h[SOLID_PAIRS]):
+        near[h[NEAR_SOLIDS] + p] = 0
     first = h[h[PAIRS_AT] :]  # of each link, the first of its pairs
     others = first[h[COARSE] + 1 :]
     squares = data[h[SQUARES_AT] :]
@@ -138,53 +142,77 @@ def hits_itself(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) 
             for p in range(first[i], first[i + 1]):
                 j = others[p]
                 if bits(gap(centers[3 * W * i :], centers[3 * W * j :], squares[p]) < 0.0) != 0:
-                    found = found | meets(h, data, work, near, i, j)
+                    these = meets(h, data, work, near, i, j)
+                    if solid[p] < 0:
+                        found = found | these
+                    else:
+                        near[h[NEAR_SOLIDS] + solid[p]] = near[h[NEAR_SOLIDS] + solid[p]] | these
                     if found != 0 and (not everyone or found == FULL):
                         h[LAST] = NOTHING
                         return found
-    found = found | hits_pieces(h, data, work, everyone)
+    found = found | hits_pieces(h, data, work, near, everyone)
     if found != 0:
         h[LAST] = NOTHING
     return found
 
 
-def hits_pieces(h: Ints, data: Reals, work: Reals, everyone: Truth) -> Int:
-    """The lanes in which links with pieces touch; one lane at a time, but with `everyone` all."""
+def hits_pieces(h: Ints, data: Reals, work: Reals, near: Ints, everyone: Truth) -> Int:
+    """The lanes in which links with pieces touch. With `everyone` all lanes of a pair are compared at once; else one
+    lane with all pairs after another, from the middle, and first the pair that touched last."""
+    near = near[h[NEAR_SOLIDS] :]
     centers = work[h[SOLID_CENTERS] :]
     bodies = h[h[SOLID_BODIES_AT] :]
+    pairs = h[h[SOLID_PAIRS_AT] :]
     for k in range(h[SOLIDS]):
         pose = work[POSES + 12 * W * bodies[k] :]
         for row in range(3):
             store(centers, W * (3 * k + row), placed(pose, data[h[SOLIDS_AT] + 4 * k :], row))
+    some = 0
+    for p in range(h[SOLID_PAIRS]):
+        if h[h[SOLID_FILTERED_AT] + p] == 0:
+            a = centers[3 * W * pairs[6 * p] :]
+            b = centers[3 * W * pairs[6 * p + 1] :]
+            near[p] = bits(gap(a, b, data[h[SOLID_SQUARES_AT] + p]) < 0.0)
+        some = some | near[p]
+    found = 0
+    if some != 0 and everyone:
+        for p in range(h[SOLID_PAIRS]):
+            if near[p] != 0:
+                found = found | meets_as_pieces(h, data, work, p, near[p])
+    elif some != 0:
+        p = h[LAST_PAIR]
+        for k in range(W):
+            lane = 1 << ((5 * k + W // 2) % W)
+            if some & lane != 0:
+                for _m in range(h[SOLID_PAIRS]):
+                    if near[p] & lane != 0 and meets_as_pieces(h, data, work, p, lane) != 0:
+                        h[LAST_PAIR] = p
+                        return FULL
+                    p = p + 1 if p + 1 < h[SOLID_PAIRS] else 0
+    return found
+
+
+def meets_as_pieces(h: Ints, data: Reals, work: Reals, p: Int, lanes: Int) -> Int:
+    """Those of these lanes in which the links of a pair touch, by their pieces."""
+    pair = h[h[SOLID_PAIRS_AT] + 6 * p :]
+    bodies = h[h[SOLID_BODIES_AT] :]
     clear = data[h[LIMITS_AT] + 2 * N]
     own = work[h[SOLID_ROOM] :]
     wanted = own[OWN + W :]
-    found = 0
-    for p in range(h[SOLID_PAIRS]):
-        pair = h[h[SOLID_PAIRS_AT] + 6 * p :]
-        i = pair[0]
-        j = pair[1]
-        lanes = bits(gap(centers[3 * W * i :], centers[3 * W * j :], data[h[SOLID_SQUARES_AT] + p]) < 0.0)
-        while lanes != 0:
-            these = lanes if everyone else lanes & -lanes
-            lanes = lanes - these
-            store(wanted, 0, wide(clear))
-            separate(
-                data[h[PIECES_AT] :],
-                data[h[CORNERS_AT] :],
-                h[h[PIECE_INDEX_AT] :],
-                own,
-                pair[2:],
-                work[POSES + 12 * W * bodies[i] :],
-                work[POSES + 12 * W * bodies[j] :],
-                these,
-                wanted,
-                clear,
-            )
-            found = found | bits(load(wanted, 0) < clear)
-            if found != 0 and (not everyone or found == FULL):
-                return found
-    return found
+    store(wanted, 0, wide(clear))
+    separate(
+        data[h[PIECES_AT] :],
+        data[h[CORNERS_AT] :],
+        h[h[PIECE_INDEX_AT] :],
+        own,
+        pair[2:],
+        work[POSES + 12 * W * bodies[pair[0]] :],
+        work[POSES + 12 * W * bodies[pair[1]] :],
+        lanes,
+        wanted,
+        clear,
+    )
+    return bits(load(wanted, 0) < clear)
 
 
 def hits_world(h: Ints, data: Reals, work: Reals, near: Ints, c: Int) -> Int:
@@ -668,6 +696,7 @@ FUNCTIONS = (
         hits,
         hits_itself,
         hits_pieces,
+        meets_as_pieces,
         hits_world,
         hits_again,
         link_hits,
@@ -684,7 +713,10 @@ EXPORTED = ("plan", "judge", "judge_edges")
 # Called from many places, and long: written once each. Half of LLVM's time went into what is called a few times in a
 # search, or mostly waits for others: it takes that as it is, or makes it short, and no plan is slower for it.
 ATTRIBUTES = (
-    dict.fromkeys(("hits", "hits_itself", "hits_pieces", "hits_again", "link_hits", "meets", "unfold"), "noinline")
+    dict.fromkeys(
+        ("hits", "hits_itself", "hits_pieces", "meets_as_pieces", "hits_again", "link_hits", "meets", "unfold"),
+        "noinline",
+    )
     | dict.fromkeys(("free", "straight", "nearest"), "noinline")
     | dict.fromkeys(("connect", "shortest"), "noinline minsize optsize")
     | dict.fromkeys(("trace", "smooth", "simplify", "plan", "judge_edges"), "noinline optnone")

@@ -33,9 +33,10 @@ HEADER = (
     *("CENTERS", "FINES"),
     # Links with pieces: how many, and where their bodies, spheres, pairs and pieces are.
     *("SOLIDS", "SOLID_PAIRS", "SOLIDS_AT", "SOLID_SQUARES_AT", "PIECES_AT", "CORNERS_AT", "SOLID_BODIES_AT"),
-    *("SOLID_PAIRS_AT", "PIECE_INDEX_AT", "SOLID_CENTERS", "SOLID_ROOM"),
+    *("SOLID_PAIRS_AT", "PIECE_INDEX_AT", "SOLID_CENTERS", "SOLID_ROOM", "PAIR_SOLIDS_AT", "SOLID_FILTERED_AT"),
+    "NEAR_SOLIDS",
     # Written by the loops: what touched last, and how much more often links touched each other than the world.
-    *("LAST", "LAST_LINK", "LAST_OTHER", "OFTENER"),
+    *("LAST", "LAST_LINK", "LAST_OTHER", "LAST_PAIR", "OFTENER"),
 )
 TABLES = (  # in the order of the data
     *("COARSE_AT", "FINE_AT", "BOXES_AT", "CYLINDERS_AT", "PLANES_AT", "LIMITS_AT", "SQUARES_AT"),
@@ -55,6 +56,7 @@ PART = 9  # fine spheres under one coarse one, at most
 LARGE = 14  # the same near the base, where less is met
 WORTH = 0.4  # of its size, at which a part is cut into two
 ROUNDS = 30  # steps toward the smallest sphere around a part
+FEW_SPHERES = 150  # of two links with pieces: so many are compared first
 STUCK = 1024  # iterations for each node: with fewer nodes, trees are tried from near what they have
 SCALES = 4  # halvings of the range that is near
 KEPT = 8  # settings whose arrays a scene keeps
@@ -201,9 +203,15 @@ class Planner:
         return np.asarray(np.isin(self.spheres.pairs, self.spheres.pieces.link), bool).min(axis=1, initial=True)
 
     @cached_property
-    def _solid_tables(self) -> tuple[Array, Array, Array, Array, list[int], list[int], list[int]]:
+    def _filtered(self) -> NDArray[np.bool_]:
+        """(P,): which of these have so few spheres that these are compared first."""
+        spheres = np.bincount(self.spheres.parent, minlength=len(self.spheres.coarse))
+        return self._by_pieces & (spheres[self.spheres.pairs].sum(axis=1) <= FEW_SPHERES)
+
+    @cached_property
+    def _solid_tables(self) -> tuple[Array, Array, Array, Array, list[int], list[int], list[int], list[int]]:
         """Of links with pieces: their spheres, numbers and corners of their pieces, reach of each pair; their bodies,
-        the pairs with their pieces, and where the corners of each piece are."""
+        the pairs with their pieces, where the corners of each piece are, and which pairs spheres are compared of."""
         place = {body: k for k, body in enumerate(self.machine.carriers)}
         coarse, pieces = self.spheres.coarse, self.spheres.pieces
         pairs = self.spheres.pairs[self._by_pieces]
@@ -215,23 +223,27 @@ class Planner:
         blocks, index = separation.corner_blocks(pieces.corners, pieces.first, self.machine.width)
         numbers = np.column_stack((pieces.balls, pieces.radius))
         bodies = [place[int(coarse.body[link])] for link in links]
-        return spheres, numbers, blocks, reach[::-1], bodies, [x for r in rows for x in r], index.ravel().tolist()
+        filtered = self._filtered[self._by_pieces][::-1].astype(int).tolist()
+        pair_rows = [x for r in rows for x in r]
+        return spheres, numbers, blocks, reach[::-1], bodies, pair_rows, index.ravel().tolist(), filtered
 
     @cached_property
-    def _body_tables(self) -> tuple[list[float], list[float], list[int], list[int], int]:
+    def _body_tables(self) -> tuple[list[float], list[float], list[int], list[int], int, list[int]]:
         """Coarse and fine spheres, links and pairs, those on the base last. Links that ride on one body and may meet
         the same others are one; many spheres are cut into parts with a coarse sphere each, nearer to their shape.
         """
         place = {body: k for k, body in enumerate(self.machine.carriers)}
         coarse, fine = self.spheres.coarse, self.spheres.fine
         partners: list[list[int]] = [[] for _ in range(len(coarse))]
-        by_spheres = self.spheres.pairs[~self._by_pieces]
+        by_spheres = self.spheres.pairs[~self._by_pieces | self._filtered]
         for i, j in by_spheres.tolist():
             partners[i].append(j)
             partners[j].append(i)
+        apart = set(self.spheres.pairs[self._filtered].ravel().tolist())
         groups: dict[tuple[int, ...], list[int]] = {}
         for k in range(len(coarse)):
-            groups.setdefault((int(coarse.body[k]), *sorted(partners[k])), []).append(k)
+            alone = [-1 - k] if k in apart else []  # a pair of parts is one of links with pieces
+            groups.setdefault((int(coarse.body[k]), *alone, *sorted(partners[k])), []).append(k)
         parts: dict[int, list[int]] = {}
         links: list[int] = []
         small: list[Array] = []
@@ -246,14 +258,18 @@ class Planner:
                 links += [place[carrier], first, first + len(rows)]
                 first += len(rows)
                 moving += carrier >= 0
-        met: list[list[int]] = [[] for _ in small]  # of each part, with which of the others it may meet
+        solids = self.spheres.pairs[self._by_pieces][::-1].tolist()
+        row = {(a, b): k for k, (a, b) in enumerate(solids)}
+        met: list[dict[int, int]] = [
+            {} for _ in small
+        ]  # of each part, which others it may meet: their pair with pieces
         for first_link, second_link in by_spheres.tolist():
             for i, j in itertools.product(parts[first_link], parts[second_link]):
-                if j not in met[i]:
-                    met[i].append(j)
+                met[i].setdefault(j, row.get((first_link, second_link), -1))
         pairs = [*itertools.accumulate(map(len, met), initial=0), *itertools.chain(*met)]
         big = np.column_stack(enclosing_spheres(small, ROUNDS))
-        return big.ravel().tolist(), np.concatenate(small).ravel().tolist(), links, pairs, moving
+        of = [k for row_of in met for k in row_of.values()]
+        return big.ravel().tolist(), np.concatenate(small).ravel().tolist(), links, pairs, moving, of
 
     def scene(
         self, around: World, seed: int = 0, clear: float = 0.0, limits: tuple[Array, Array] | None = None
@@ -261,7 +277,7 @@ class Planner:
         """The robot and a world as the arrays that the loops take: nearer than `clear` [m] counts as touching, samples
         lie within `limits` (the joints' own)."""
         W = self.machine.width
-        coarse, fine, links, pairs, moving = self._body_tables
+        coarse, fine, links, pairs, moving, pair_solids = self._body_tables
         blocks = -(-len(coarse) // (4 * W))
         arrays = around.arrays()
         boxes, cylinders = _solids(arrays), arrays.cylinders
@@ -273,7 +289,7 @@ class Planner:
         count = len(coarse) // 4
         reach = np.repeat(big[3::4], np.diff(pairs[: count + 1])) + big[3::4][pairs[count + 1 :]] - clear
         tables += [arrays.half_spaces.ravel(), np.concatenate((lower, upper - lower, [clear])), reach**2]
-        spheres, numbers, corners, apart, bodies, solid_pairs, index = self._solid_tables
+        spheres, numbers, corners, apart, bodies, solid_pairs, index, filtered = self._solid_tables
         tables += [spheres.ravel(), (apart + clear) ** 2, numbers.ravel(), corners]
         tables = [np.concatenate((t, np.zeros(-len(t) % W))) for t in tables]
         at = np.concatenate(([0], np.cumsum([len(t) for t in tables])))
@@ -290,21 +306,22 @@ class Planner:
         header |= {"LINKS_AT": first, "PAIRS_AT": first + len(links), "SAMPLES_AT": first + len(links) + len(pairs)}
         header |= {"SOLIDS": len(bodies), "SOLID_PAIRS": len(apart)}
         own = links + pairs + samples
-        for name, part in (("SOLID_BODIES_AT", bodies), ("SOLID_PAIRS_AT", solid_pairs), ("PIECE_INDEX_AT", index)):
+        lists = {"SOLID_BODIES_AT": bodies, "SOLID_PAIRS_AT": solid_pairs, "PIECE_INDEX_AT": index}
+        for name, part in (lists | {"PAIR_SOLIDS_AT": pair_solids, "SOLID_FILTERED_AT": filtered}).items():
             header[name] = first + len(own)
             own = own + part
-        header |= dict.fromkeys(HEADER[-4:], 0)
+        header |= dict.fromkeys(HEADER[HEADER.index("LAST") :], 0)
         header["SWEEPS"] = int(self.machine.numbers["FLAGS"]) + blocks * W
         header["CENTERS"] = header["SWEEPS"] + blocks * W
         header["FINES"] = header["CENTERS"] + 3 * W * count
+        header["NEAR_SOLIDS"] = max(len(boxes) + len(cylinders) + len(arrays.half_spaces), len(fine) // 4) + 1
         header["SOLID_CENTERS"] = header["FINES"] + 3 * W * (len(fine) // 4)
         header["SOLID_ROOM"] = header["SOLID_CENTERS"] + 3 * W * len(bodies)
         h = np.array([header[name] for name in HEADER] + own, np.int64)
-        obstacles = len(boxes) + len(cylinders) + len(arrays.half_spaces)
         data = _aligned(int(at[-1]), self.dtype)
         data[:] = np.concatenate(tables)
         work = _aligned(header["SOLID_ROOM"] + separation.OWN + 2 * W, self.dtype)
-        return Scene(self, h, data, work, np.zeros(max(obstacles, len(fine) // 4) + 1, np.int64))
+        return Scene(self, h, data, work, np.zeros(header["NEAR_SOLIDS"] + len(apart) + 1, np.int64))
 
 
 def _parts(rows: Array, most: int) -> list[Array]:
