@@ -11,8 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import dalembert as dl
+from dalembert.apps.cli import main
 from dalembert.collision import Collision, SphereModel, World
 from dalembert.collision.edges import certify_edge, float32_margin
 from dalembert.collision.enclose import _Cells, enclose, enclose_geometry, enclose_mesh, row_of
@@ -508,6 +510,11 @@ def test_links_that_always_overlap_stay_a_pair_until_they_are_allowed_to(tmp_pat
     with pytest.raises(InputError, match=r"touches something.*pass allow=\[\('link0', 'link2'\)\]"):
         robot.plan(robot.home, robot.home + 0.5)
     assert robot.plan(robot.home, robot.home + 0.5, allow=[("link0", "link2")], timed=False).proved
+    words = ["plan", str(tmp_path / "chain.toml"), "--to", "0.5,0.5,0.5", "--acceleration", "1"]
+    refused = CliRunner().invoke(main, words)
+    assert refused.exit_code == 1 and "link0 and link2" in refused.output
+    assert CliRunner().invoke(main, [*words, "--allow", "link0,link2"]).exit_code == 0
+    assert "must be the names of two links" in CliRunner().invoke(main, [*words, "--allow", "link0"]).output
 
 
 def test_links_that_are_named_must_be_there():

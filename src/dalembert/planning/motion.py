@@ -268,18 +268,19 @@ def _need_clear(of: Collision, q: Array, world: World, clear: float, what: str) 
         contact = of.distances(q[int(np.argmax(distance))], world).contact()
         lacks = f"is not {clear:g} m clear" if clear else "touches something"
         least = f" (the best of {len(q)})" if len(q) > 1 else ""
-        raise InputError(f"{what} {lacks}{least}: {contact}{_remedy(of, contact, clear)}")
+        raise InputError(f"{what} {lacks}{least}: {contact}{_remedy(of, contact, clear, what)}")
     return kept
 
 
-def _remedy(of: Collision, contact: Contact | None, clear: float) -> str:
-    """What to do about a contact that may be none, since the shapes are enlarged by more than they lack."""
+def _remedy(of: Collision, contact: Contact | None, clear: float, what: str) -> str:
+    """What to do about a contact, which may be none where the shapes are enlarged by more than they lack."""
     if contact is None:
         return ""
     over, links = of.spheres.excess(contact.first, contact.second), of.spheres.coarse.link
     both = contact.first in links and contact.second in links
     if clear - contact.distance >= over:
-        return f"; if these links may touch, pass allow=[{(contact.first, contact.second)}]" if both else ""
+        allow = f", or pass allow=[{(contact.first, contact.second)}] if these links may touch" if both else ""
+        return f"; choose another {what.removeprefix('the ')}{allow}"
     may = f". The shapes are enlarged by up to {over:.2g} m there, so this may be no contact"
     if both:
         return f"{may}: if these links may touch, pass allow=[{(contact.first, contact.second)}]"
