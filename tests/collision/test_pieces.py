@@ -208,6 +208,27 @@ def test_how_far_pieces_reach_beyond_a_mesh_is_stated(tmp_path):
     assert over < 0.03 and 0.1 < _excess_of(x, faces, one) < 0.2
 
 
+@pytest.mark.parametrize("thickness", [0.0, 1e-12, 1e-8, 1e-5])
+def test_a_mesh_that_is_flat_has_pieces(tmp_path, thickness):
+    angle = np.linspace(0, 2 * np.pi, 400, endpoint=False)
+    ring = np.column_stack((0.2 * np.cos(angle), 0.2 * np.sin(angle), thickness * np.cos(5 * angle)))
+    faces = [(0, k, k + 1) for k in range(1, 399)]
+    lines = [f"v {a:.17g} {b:.17g} {c:.17g}" for a, b, c in ring]
+    lines += [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces]
+    (tmp_path / "disc.obj").write_text("\n".join(lines))
+    limit = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
+    text = f"""<robot name="disc">
+    <link name="a"><collision><geometry><mesh filename="disc.obj"/></geometry></collision></link>
+    <link name="m"><collision><geometry><sphere radius="0.01"/></geometry></collision></link>
+    <link name="b"><collision><geometry><sphere radius="0.05"/></geometry></collision></link>
+    <joint name="j" type="prismatic"><parent link="a"/><child link="m"/><axis xyz="0 0 1"/>{limit}</joint>
+    <joint name="k" type="prismatic"><parent link="m"/><child link="b"/><origin xyz="0.1 0 0.2"/><axis xyz="1 0 0"/>
+    {limit}</joint></robot>"""
+    (tmp_path / "disc.urdf").write_text(text)
+    robot = dl.load(tmp_path / "disc.urdf")
+    assert np.isclose(robot.clearance([0.3, 0.0]), 0.45, atol=1e-4) and robot.clearance([-0.17, 0.0]) < 0
+
+
 def _excess_of(x, faces, pieces):
     from dalembert.collision.enclose import _Solid
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.arguments import number
-from dalembert.collision.pieces import Piece, Pieces, mesh_pieces, pieces_of
+from dalembert.collision.pieces import Piece, Pieces, hull_of, mesh_pieces, pieces_of
 from dalembert.collision.solids import SOLIDS
 from dalembert.collision.spheres import SphereModel, Spheres, neighbors, on_links, sphere_model
 from dalembert.describe import mesh
@@ -216,7 +216,10 @@ class _Solid:
         """How far pieces reach beyond it [m], at points of their surface that are less than an edge apart."""
         cells, worst = self.cells, 0.0
         for corners, _ in pieces:
-            x = _thinned(_surface_points(corners[mesh.hull(corners)], cells.side), 0.5 * cells.side)
+            hull = hull_of(corners)
+            if hull is None:  # a box around points in a plane is as thin as they are
+                continue
+            x = _thinned(_surface_points(corners[hull.simplices], cells.side), 0.5 * cells.side)
             at = np.round((x - cells.low) / cells.side).astype(int)
             within = ((at >= 0) & (at < cells.shape)).all(axis=1)
             solid = np.zeros(len(x), bool)

@@ -192,7 +192,7 @@ def _halves(soup: Array, axis: int, place: float) -> tuple[Array, Array]:
     return np.concatenate(up), np.concatenate(down)
 
 
-def _hull(x: Array) -> Any:
+def hull_of(x: Array) -> Any:
     """The convex hull by Qhull; None of points in a plane."""
     from scipy.spatial import ConvexHull, QhullError
 
@@ -204,13 +204,13 @@ def _hull(x: Array) -> Any:
 
 def _size(x: Array) -> tuple[float, float]:
     """Volume and area of the hull of points."""
-    hull = _hull(x)
+    hull = hull_of(x)
     return (0.0, 0.0) if hull is None else (hull.volume, hull.area)
 
 
 def _reduced(x: Array) -> Array:
     """Few corners whose hull encloses points: those of their hull, or of planes around it where these are many."""
-    hull = _hull(x)
+    hull = hull_of(x)
     if hull is None:
         return _flat(x)
     corners = x[hull.vertices]
@@ -231,7 +231,7 @@ def _flat(x: Array) -> Array:
 
 def _around(x: Array) -> Array:
     """The corners of PLANES half spaces that contain points: their largest faces, then directions far from these."""
-    from scipy.spatial import ConvexHull, HalfspaceIntersection
+    from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
 
     hull = ConvexHull(x)
     _, first, group = np.unique(np.round(hull.equations[:, :3], 3), axis=0, return_index=True, return_inverse=True)
@@ -245,5 +245,8 @@ def _around(x: Array) -> Array:
         near = np.maximum(near, n @ n[chosen[-1]])
     n = np.concatenate((n[chosen], np.eye(3), -np.eye(3)))
     planes = np.column_stack((n, -(x @ n.T).max(axis=0) - 1e-9))
-    corners = np.unique(np.round(HalfspaceIntersection(planes, x.mean(axis=0)).intersections, 9), axis=0)
-    return np.asarray(corners[ConvexHull(corners).vertices])
+    try:
+        corners = np.unique(np.round(HalfspaceIntersection(planes, x.mean(axis=0)).intersections, 9), axis=0)
+        return np.asarray(corners[ConvexHull(corners).vertices])
+    except QhullError:  # nearly in a plane
+        return x
