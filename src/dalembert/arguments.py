@@ -33,7 +33,7 @@ def plain_array(value: object, name: str = "an argument") -> NDArray[Any]:
         )
     if _has_missing(value):
         raise InputError(
-            f"{name} has missing values (NA), which are no numbers: fill the gaps, or leave those rows out"
+            f"{name} has missing values (NA), which are not numbers: fill the gaps, or leave those rows out"
         )
     if hasattr(type(value), "to_value") or hasattr(type(value), "magnitude"):  # quantities of astropy, unyt, pint
         raise InputError(f"{name} carries a unit ({type(value).__name__}); give plain numbers, in SI units and radians")

@@ -517,6 +517,12 @@ def test_links_that_always_overlap_stay_a_pair_until_they_are_allowed_to(tmp_pat
     assert "must be the names of two links" in CliRunner().invoke(main, [*words, "--allow", "link0"]).output
 
 
+@pytest.mark.parametrize("allow", [("base", "wrist_1_link"), "base", 3, ["base,wrist_1_link"], [("base", 1)]])
+def test_pairs_that_are_not_two_names_are_refused(allow):
+    with pytest.raises(InputError, match="`allow` must be a list of pairs of link names"):
+        arm("ur5e").collision(allow=allow)
+
+
 def test_links_that_are_named_must_be_there():
     before = coarse("ur5e").spheres
     with pytest.raises(UnknownNameError, match="wrist_3_link"):

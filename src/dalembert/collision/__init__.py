@@ -1,4 +1,4 @@
-"""What a robot may hit: shapes as spheres and convex pieces, worlds of obstacles, least distances, certified edges.
+"""Collisions: shapes as spheres and convex pieces, worlds of obstacles, least distances, certified edges.
 
 spheres    the data: spheres on bodies, coarse and fine, and the pairs that may meet
 world      obstacles, by name and as arrays

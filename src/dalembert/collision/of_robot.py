@@ -24,7 +24,7 @@ from dalembert.collision import (
 from dalembert.collision.clearance import Collision, Contact
 from dalembert.collision.enclose import TOLERANCE, enclose, files_of, with_near_pairs
 from dalembert.collision.pairs import settle_pairs
-from dalembert.collision.spheres import SphereModel, need_links
+from dalembert.collision.spheres import SphereModel, need_links, read_pairs
 from dalembert.collision.world import World, WorldArrays
 from dalembert.compile import cache, separation
 from dalembert.describe import mesh
@@ -64,11 +64,11 @@ def collision(
             raise InputError(f"`spheres` must be a SphereModel or the name of its file, got {type(spheres).__name__}")
         own = spheres if isinstance(spheres, SphereModel) else SphereModel.load(str(spheres), robot.model)
         need_links(robot.model, own)
-        return Collision(robot.model, own.without(*allow))
+        return Collision(robot.model, own.without(*read_pairs(allow)))
     within = TOLERANCE if tolerance is None else number("tolerance", tolerance, "m", above=0.0)
     folders = tuple(map(str, package_dirs))
     if allow:
-        pairs = tuple(sorted({(str(a), str(b)) for a, b in allow}))
+        pairs = tuple(sorted(set(read_pairs(allow))))
         whole = collision(robot, tolerance=tolerance, package_dirs=package_dirs)
         words = ("collision", within, folders, pairs)
         return robot.once(words, lambda: Collision(robot.model, whole.spheres.without(*pairs)))

@@ -2,7 +2,7 @@
 
 A piece is the convex hull of its corners, grown by a radius: a sphere is one corner, a capsule two, a box eight. A
 mesh is cut by planes where that saves most of the volume of the hulls. A solid that a plane cuts lies in the hulls of
-both halves of its surface, so the pieces enclose a mesh and what it shuts off, and no cut needs a cap or a closed mesh.
+both halves of its surface, so the pieces enclose a mesh and its inside, and no cut needs a cap or a closed mesh.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ Piece = tuple[Array, float]  # corners and radius
 
 
 def pieces_of(geometry: Geometry) -> tuple[list[Piece], float]:
-    """Return the pieces of a shape that is no mesh, in its frame, and how far they reach beyond it [m]."""
+    """Return the pieces of a primitive shape, in its frame, and how far they reach beyond it [m]."""
     match geometry:
         case Sphere(radius):
             return [(np.zeros((1, 3)), radius)], 0.0

@@ -1,4 +1,4 @@
-"""What encloses a robot's links: spheres, few (coarse) and many (fine), convex pieces, and the pairs that may meet.
+"""The spheres and convex pieces that enclose a robot's links, and the pairs of links that are compared.
 
 Every point of a link lies within one of its fine spheres, which lie within its coarse sphere, and within one of its
 pieces. Spheres are compared with the world, pieces with each other; links without pieces meet others as spheres.
@@ -56,7 +56,7 @@ class SphereModel:
     """A robot as spheres. `parent` (N_fine,) is the coarse sphere that encloses each fine one; `pairs` (P, 2) are the
     coarse spheres of which the fine ones may meet; no fine sphere reaches farther than `overestimate` [m] beyond the
     shapes that it encloses. `apart` (A, 2) are pairs left out since they are proved never to meet within the limits of
-    the joints: beyond these they are looked at. `allowed` are pairs of links that may touch, by the user's word.
+    the joints: beyond these they are compared. `allowed` are pairs of links that may touch, by the user's word.
     `reached` [m] is the overestimate of the spheres of each link, if it is known."""
 
     coarse: Spheres
@@ -79,12 +79,9 @@ class SphereModel:
     def without(self, *pairs: tuple[str, str]) -> SphereModel:
         """Return the same without pairs of links that may touch."""
         links = self.coarse.link
-        for pair in pairs:
-            if isinstance(pair, str) or len(pair) != 2:
-                raise InputError(f"a pair must be the names of two links, got {pair!r}")
-            for name in pair:
-                if name not in links:
-                    raise unknown("link with a shape", name, sorted(set(links)))
+        for name in (name for pair in read_pairs(pairs) for name in pair):
+            if name not in links:
+                raise unknown("link with a shape", name, sorted(set(links)))
         allowed = {frozenset(pair) for pair in pairs}
 
         def others(pairs: Indices) -> Indices:
@@ -95,7 +92,7 @@ class SphereModel:
 
     @property
     def enlarged(self) -> str:
-        """How much larger than the shapes what is compared is, in words."""
+        """A phrase for messages: how far pieces and spheres reach beyond the shapes."""
         own = self.pieces.reach if len(self.pieces) else self.overestimate
         return f"with shapes enlarged by up to {own:.2g} m (between links) and {self.overestimate:.2g} m (to obstacles)"
 
@@ -162,6 +159,15 @@ class SphereModel:
         if model is not None:
             need_links(model, found)
         return found
+
+
+def read_pairs(pairs: object) -> list[tuple[str, str]]:
+    """Return pairs of names of links as a list of tuples."""
+    rows: list[Any] = list(pairs) if isinstance(pairs, (list, tuple, set, frozenset)) else [pairs]
+    for pair in rows:
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
+            raise InputError(f"`allow` must be a list of pairs of link names, [('a', 'b')], got {pairs!r:.60}")
+    return [(a, b) for a, b in rows]
 
 
 def need_links(model: Model, spheres: SphereModel) -> None:

@@ -1,6 +1,6 @@
 """The least distance among balls that moving frames carry, and between them and obstacles, in one machine loop.
 
-Balls, their groups, the pairs that are looked at and the obstacles are data: nothing is compiled again when they
+Balls, their groups, the compared pairs and the obstacles are data: nothing is compiled again when they
 change. W states go through at once. A group of balls lies in a larger ball, and so do clusters of a few of them; where
 that is farther away, in all W states, than what was found so far, none of its balls is looked at.
 

@@ -309,7 +309,8 @@ def plan(
 def _read_pair(text: str) -> tuple[str, str]:
     names = [name.strip() for name in text.split(",")]
     if len(names) != 2 or not all(names):
-        raise click.BadParameter(f"must be the names of two links, as in left_finger,right_finger; got {text!r}")
+        words = f"must be the names of two links, as in left_finger,right_finger; got {text!r}"
+        raise click.BadParameter(words, param_hint="--allow")
     return names[0], names[1]
 
 
