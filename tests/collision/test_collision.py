@@ -517,6 +517,32 @@ def test_links_that_always_overlap_stay_a_pair_until_they_are_allowed_to(tmp_pat
     assert "must be the names of two links" in CliRunner().invoke(main, [*words, "--allow", "link0"]).output
 
 
+def slides(tmp_path, kind="prismatic"):
+    """A ball on three joints at one point of another ball; slides meet in a millionth of their states."""
+    limit = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
+    ball = '<collision><geometry><sphere radius="0.005"/></geometry></collision>'
+    axes = ("1 0 0", "0 1 0", "0 0 1")
+    text = f'<robot name="slides"><link name="l0">{ball}</link><link name="l1"/><link name="l2"/>'
+    text += f'<link name="l3">{ball}</link>'
+    for k, axis in enumerate(axes):
+        text += f'<joint name="j{k}" type="{kind}"><parent link="l{k}"/><child link="l{k + 1}"/>'
+        text += f'<axis xyz="{axis}"/>{limit}</joint>'
+    (tmp_path / "slides.urdf").write_text(text + "</robot>")
+    return dl.load(tmp_path / "slides.urdf")
+
+
+def test_samples_that_never_touch_are_no_proof(tmp_path):
+    robot = slides(tmp_path)
+    c = robot.collision()
+    assert (c.clearance(robot.random_configuration(1000, seed=0)) > 0).all()
+    assert len(c.spheres.pairs) == 1 and not len(c.spheres.apart) and c.clearance([0.3, 0.002, -0.001]) > 0
+    assert c.clearance([0.001, 0.002, -0.001]) < 0
+
+
+def test_links_that_turn_about_one_point_are_neighbors(tmp_path):
+    assert not len(slides(tmp_path, "revolute").collision().spheres.pairs)
+
+
 @pytest.mark.parametrize("allow", [("base", "wrist_1_link"), "base", 3, ["base,wrist_1_link"], [("base", 1)]])
 def test_pairs_that_are_not_two_names_are_refused(allow):
     with pytest.raises(InputError, match="`allow` must be a list of pairs of link names"):

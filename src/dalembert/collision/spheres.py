@@ -264,7 +264,7 @@ def sphere_model(model: Model, fine: Spheres, overestimate: float = 0.0) -> Sphe
 
 def movable_pairs(model: Model, coarse: Spheres) -> Indices:
     """(P, 2) of coarse spheres on bodies that move to each other and are not connected by a joint, or by several joints
-    at one point between which no body has a shape."""
+    that turn about one point and between which no body has a shape."""
     body = coarse.body.tolist()
     carrier = [_carrier(model, k, set(body)) for k in range(len(model.bodies))]
     count = range(len(body))
@@ -280,9 +280,11 @@ def movable_pairs(model: Model, coarse: Spheres) -> Indices:
 
 
 def _carrier(model: Model, body: int, shaped: set[int]) -> int:
-    """The body on which the joint of a body sits: beyond bodies without shapes whose joints are at the same point."""
+    """The body on which the joint of a body sits: beyond bodies without shapes that turn about the same point."""
     parent = model.parents[body]
     while parent != BASE and parent not in shaped and not any(model.bodies[body].placement.p):
+        if model.bodies[body].joint.travel or model.bodies[parent].joint.travel:
+            break
         body, parent = parent, model.parents[parent]
     return parent
 
