@@ -16,6 +16,7 @@ LAYERS = (
         "forking",
         "caching",
         "lazy",
+        "renamed",
         "display",
         "errors",
         "findings",

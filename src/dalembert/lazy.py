@@ -47,7 +47,11 @@ def open_door(package: str) -> tuple[Callable[[str], object], Callable[[], list[
 
     def find(name: str) -> object:
         if name not in home:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=here)
+            from dalembert.renamed import find_new_name
+
+            new = find_new_name(package, name)
+            hint = f"; use {new} instead" if new else ""
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}", name=name, obj=here)
         found = vars(import_module(home[name]))
         value: object = found[name] if name in found else import_module(f"{home[name]}.{name}")
         setattr(here, name, value)

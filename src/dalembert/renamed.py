@@ -1,0 +1,22 @@
+"""Names of version 0.2.0 that have changed: the table behind the error for an old name and behind docs/migration.md."""
+
+from __future__ import annotations
+
+# One row per old public name: where it was used, the old name, the new name or the code that replaces it.
+# "dalembert" is the top level; other places are a class, a function (for its parameters), a module or "command line".
+RENAMED: tuple[tuple[str, str, str], ...] = ()
+
+
+def find_new_name(place: str, old: str) -> str | None:
+    """Return the replacement of `old` in `place`, or None if it was not renamed."""
+    return next((new for where, name, new in RENAMED if (where, name) == (place, old)), None)
+
+
+def write_migration_table() -> str:
+    """Return RENAMED as Markdown, one table per place."""
+    places = list(dict.fromkeys(where for where, _, _ in RENAMED))
+    tables = []
+    for place in places:
+        rows = [f"| `{old}` | {new} |" for where, old, new in RENAMED if where == place]
+        tables.append("\n".join((f"## {place}", "", "| 0.2.0 | now |", "|---|---|", *rows)))
+    return "\n\n".join(tables) + "\n"
