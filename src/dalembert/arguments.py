@@ -29,21 +29,33 @@ def plain_array(value: object, name: str = "an argument") -> NDArray[Any]:
     masked = sys.modules.get("numpy.ma")  # where nothing has imported it, nothing is masked
     if masked is not None and isinstance(value, masked.MaskedArray) and masked.is_masked(value):
         raise InputError(
-            f"{name} is a masked array, which has no numbers where it is masked: fill the gaps, or leave those rows out"
+            "missing-values",
+            name,
+            problem=f"{name} is a masked array, which has no numbers where it is masked: fill the gaps, or leave those "
+            "rows out",
         )
     if _has_missing(value):
         raise InputError(
-            f"{name} has missing values (NA), which are not numbers: fill the gaps, or leave those rows out"
+            "missing-values",
+            name,
+            problem=f"{name} has missing values (NA), which are not numbers: fill the gaps, or leave those rows out",
         )
     if hasattr(type(value), "to_value") or hasattr(type(value), "magnitude"):  # quantities of astropy, unyt, pint
-        raise InputError(f"{name} carries a unit ({type(value).__name__}); give plain numbers, in SI units and radians")
+        raise InputError(
+            "has-unit",
+            name,
+            value,
+            problem=f"{name} carries a unit ({type(value).__name__}); give plain numbers, in SI units and radians",
+        )
     try:
         array = np.asarray(value)
         nullable = array.dtype == object and array.ndim and type(value) not in _SEEN
         return array.astype(float) if nullable else array
     except Exception as error:  # of any kind: every library has its own
         why = "" if type(value) in _SEEN else f": {type(value).__name__} says {error}"
-        raise InputError(f"{name} is not a rectangular array of numbers{why}") from None
+        raise InputError(
+            "not-an-array", name, value, problem=f"{name} is not a rectangular array of numbers{why}"
+        ) from None
 
 
 def _has_missing(value: object) -> bool:
@@ -89,8 +101,11 @@ def in_joint_order(name: str, value: object, joints: Sequence[str]) -> object:
     if sorted(labels) != sorted(joints):
         shown = [", ".join(names[:6]) + ", …" * (len(names) > 6) for names in (labels, joints)]
         raise InputError(
-            f"the columns of {name} are {shown[0]}, and the joints {shown[1]}: name the columns as the joints, or "
-            f"give {name}.to_numpy(), one number per joint in this order"
+            "wrong-columns",
+            name,
+            labels,
+            problem=f"the columns of {name} are {shown[0]}, and the joints {shown[1]}: name the columns as the "
+            f"joints, or give {name}.to_numpy(), one number per joint in this order",
         )
     return plain_array(value, name)[..., [labels.index(joint) for joint in joints]]
 
@@ -120,7 +135,11 @@ def array(
     per joint". Every entry is greater than `above`, at least `least`, and at most `most`, in `unit`. With finite=False
     entries may be infinite, with nan=True no numbers at all."""
     if name in OF_JOINTS and labels_of(value) is not None:
-        raise InputError(f"{name} has named columns, which are not put in joint order here: give {name}.to_numpy()")
+        raise InputError(
+            "wrong-columns",
+            name,
+            problem=f"{name} has named columns, which are not put in joint order here: give {name}.to_numpy()",
+        )
     given = plain_array(value, name)
     try:
         if given.dtype.kind not in "fiubO":  # text, complex numbers, dates
@@ -128,20 +147,30 @@ def array(
         x: Array = given.astype(np.float64)
     except (TypeError, ValueError):
         wanted = _wanted(shapes, unit) + (meaning and f" ({meaning})")
-        raise InputError(f"{name} must be {wanted}, got {value!r:.60}") from None
+        raise InputError("not-numbers", name, value, problem=f"{name} must be {wanted}, got {value!r:.60}") from None
     if shapes and not any(_fits(x.shape, shape) for shape in shapes):
         if meaning or any(... in shape for shape in shapes):
-            raise InputError(f"{name} has shape {x.shape}; {_shaped(shapes)}{meaning and f': {meaning}'}")
-        raise InputError(f"{name} must be {_wanted(shapes, unit)}, got {f'shape {x.shape}' if x.ndim else repr(value)}")
+            raise InputError(
+                "wrong-shape",
+                name,
+                value,
+                problem=f"{name} has shape {x.shape}; {_shaped(shapes)}{meaning and f': {meaning}'}",
+            )
+        raise InputError(
+            "wrong-shape",
+            name,
+            value,
+            problem=f"{name} must be {_wanted(shapes, unit)}, got {f'shape {x.shape}' if x.ndim else repr(value)}",
+        )
     if not nan:
         real, words = (np.isfinite(x), "be a finite number") if finite else (~np.isnan(x), "be a number")
-        _need(name, x, real, words, unit)
+        _need("not-finite", name, x, real, words, unit)
     if above is not None:
-        _need(name, x, x > above, f"be greater than {above:g}", unit)
+        _need("out-of-range", name, x, x > above, f"be greater than {above:g}", unit)
     if least is not None:
-        _need(name, x, x >= least, f"not be less than {least:g}", unit)
+        _need("out-of-range", name, x, x >= least, f"not be less than {least:g}", unit)
     if most is not None:
-        _need(name, x, x <= most, f"not be greater than {most:g}", unit)
+        _need("out-of-range", name, x, x <= most, f"not be greater than {most:g}", unit)
     return x
 
 
@@ -159,7 +188,7 @@ def number(
     """A finite number within these bounds, as `array` has them."""
     x = array(name, value, (), unit=unit, finite=finite, above=above, least=least, most=most)
     if nonzero:
-        _need(name, x, x != 0, "not be zero", unit)
+        _need("is-zero", name, x, x != 0, "not be zero", unit)
     return float(x)
 
 
@@ -171,7 +200,9 @@ def count(name: str, value: object, least: int = 0, most: int | None = None) -> 
         k = least - 1
     if k < least or (most is not None and k > most) or isinstance(value, (bool, np.bool_)):
         bounds = f"at least {least}" if most is None else f"from {least} to {most}"
-        raise InputError(f"{name} must be a whole number, {bounds}; got {value!r:.60}")
+        raise InputError(
+            "not-whole", name, value, problem=f"{name} must be a whole number, {bounds}; got {value!r:.60}"
+        )
     return k
 
 
@@ -206,7 +237,7 @@ def six_of_inertia(inertia: ArrayLike | None) -> tuple[float, float, float, floa
         x = np.diag(x)
     if x.ndim == 2:
         if not np.allclose(x, x.T, rtol=1e-9, atol=0):
-            raise InputError("an inertia matrix is symmetric; this one is not")
+            raise InputError("not-symmetric", "inertia", x, problem="an inertia matrix is symmetric; this one is not")
         x = x[np.triu_indices(3)]
     a, b, c, d, e, f = x.tolist()
     return (a, b, c, d, e, f)
@@ -241,20 +272,21 @@ def _wanted(shapes: Sequence[Shape], unit: str) -> str:
     return " or ".join(found) + (unit and f" [{unit}]")
 
 
-def _need(name: str, x: Array, right: NDArray[np.bool_], words: str, unit: str) -> None:
+def _need(code: str, name: str, x: Array, right: NDArray[np.bool_], words: str, unit: str) -> None:
     """Refuse the first entry that is not `right`."""
     if not right.all():
         where = tuple(int(i) for i in np.argwhere(~right)[0])
         place = f"[{', '.join(map(str, where))}]" if where else ""
         first, then = (place, "") if name.isidentifier() else ("", place and f" at {place}")
-        raise InputError(f"{name}{first} is {float(x[where])!r}{then}; it must {words}{unit and f' [{unit}]'}")
+        said = f"{name}{first} is {float(x[where])!r}{then}; it must {words}{unit and f' [{unit}]'}"
+        raise InputError(code, name, float(x[where]), problem=said)
 
 
 # ------------------------------------------------------------------------------------------ objects, words, switches
 def of_kind(value: object, kind: Callable[..., T], sentence: str) -> T:
     """The object, if it is of this kind; else the sentence, which the name of its class ends: "a Run is drawn, not"."""
     if not isinstance(value, cast("type", kind)):  # as a type, mypy takes no abstract class
-        raise InputError(f"{sentence} {type(value).__name__}")
+        raise InputError("wrong-type", value=value, problem=f"{sentence} {type(value).__name__}")
     return cast("T", value)
 
 
@@ -265,7 +297,9 @@ def need(value: object, kind: type[T], what: str, hint: str = "") -> T:
 
 def switch(name: str, value: object) -> bool:
     if not isinstance(value, (bool, np.bool_)):
-        raise InputError(f"{name} is a switch, True or False; got {type(value).__name__}")
+        raise InputError(
+            "wrong-type", name, value, problem=f"{name} is a switch, True or False; got {type(value).__name__}"
+        )
     return bool(value)
 
 
@@ -277,8 +311,10 @@ def wrenches_of(
     if strange:
         where = " as a frame" if isinstance(wrenches, Mapping) else ""
         raise InputError(
-            "wrenches must be a dictionary of frames and what is applied there, {'link': (f, n)} or "
-            f"{{'link': ((f, n), 'local')}}; got {type(strange[0]).__name__}{where}"
+            "wrong-type",
+            "wrenches",
+            problem="wrenches must be a dictionary of frames and what is applied there, {'link': (f, n)} or "
+            f"{{'link': ((f, n), 'local')}}; got {type(strange[0]).__name__}{where}",
         )
     places, values = [], []
     for frame in sorted(wrenches):
@@ -321,7 +357,7 @@ def check_call(
         batch = np.broadcast_shapes(*(b for _, b in batches))
     except ValueError:
         listed = ", ".join(f"{name} {b}" for name, b in batches)
-        raise InputError(f"the leading dimensions do not broadcast: {listed}") from None
+        raise InputError("no-broadcast", problem=f"the leading dimensions do not broadcast: {listed}") from None
     if out is not None:
         _check_out(out, [(*batch, *core) for core in outputs])
 
@@ -339,31 +375,40 @@ def _shape_of(name: str, value: object, core: tuple[int, ...], owner: str, joint
         what = f"{each} of {owner!r}: {shown}" if joints else f"{owner!r} has no joints"
         wanted = f"its last dimension must be {core[-1]} ({what})"
     if value is None:
-        raise InputError(f"{name} is None; {wanted}")
+        raise InputError("wrong-type", name, None, problem=f"{name} is None; {wanted}")
     try:
         given: Any = value if is_lazy((value,)) else plain_array(value, name)
     except InputError as error:
-        raise InputError(f"{error}; {wanted}") from None
+        raise InputError(error.code, name, value, problem=f"{error}; {wanted}") from None
     shape, dtype = tuple(given.shape), np.dtype(given.dtype)
     if not np.can_cast(dtype, np.float64, "safe"):
         hint = "; convert it with .astype(float)" if dtype.kind in "fiu" else ""
         hint = "; the imaginary part has no meaning here" if dtype.kind == "c" else hint
-        raise InputError(f"{name} must be real numbers, got {_KINDS.get(dtype.kind, f'dtype {dtype}')}{hint}")
+        raise InputError(
+            "not-numbers",
+            name,
+            value,
+            problem=f"{name} must be real numbers, got {_KINDS.get(dtype.kind, f'dtype {dtype}')}{hint}",
+        )
     if not _fits(shape, (..., *core)):
-        raise InputError(f"{name} has shape {shape}; {wanted}")
+        raise InputError("wrong-shape", name, value, problem=f"{name} has shape {shape}; {wanted}")
     return shape
 
 
 def _check_out(out: object, shapes: Sequence[tuple[int, ...]]) -> None:
     outs = out if isinstance(out, tuple) else (out,)
     if len(outs) != len(shapes):
-        raise InputError(f"out must hold {len(shapes)} arrays, got {len(outs)}")
+        raise InputError("wrong-out", "out", problem=f"out must hold {len(shapes)} arrays, got {len(outs)}")
     for given, shape in zip(outs, shapes, strict=True):
         if not isinstance(given, np.ndarray):
-            raise InputError(f"out must be a NumPy array, got {type(given).__name__}")
+            raise InputError(
+                "wrong-type", "out", given, problem=f"out must be a NumPy array, got {type(given).__name__}"
+            )
         if given.shape != shape:
-            raise InputError(f"out has shape {given.shape}; the result has shape {shape}")
+            raise InputError(
+                "wrong-shape", "out", given, problem=f"out has shape {given.shape}; the result has shape {shape}"
+            )
         if not given.flags.writeable:
-            raise InputError("out is read-only")
+            raise InputError("read-only", "out", problem="out is read-only")
         if given.dtype not in (np.float64, np.float32):
-            raise InputError(f"out must have dtype float64 (or float32), got {given.dtype}")
+            raise InputError("wrong-out", "out", problem=f"out must have dtype float64 (or float32), got {given.dtype}")

@@ -6,6 +6,7 @@ of options as people write them, q=deg,tau=mNm or 1,-1,1 or 90deg.
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,6 +47,34 @@ def call(name: str, group: str | None = None) -> str:
     if _at_command_line.get():
         return (f"the {group} of " if group else "") + f"--{name.replace('_', '-')}"
     return f"{name}[{group!r}]" if group else name
+
+
+def with_options(text: str, options: Mapping[str, str]) -> str:
+    """Return a message with `` `q0` `` and `` `rate=100` `` as options of a command, --q0 and --rate 100.
+
+    `options` has the spelling of each argument that is an option; other names keep their backticks."""
+
+    def write(found: re.Match[str]) -> str:
+        name, key, value = found.groups()
+        if name not in options:
+            return found[0]
+        given = f"{key}=…" if key else "" if value is None else write_value(_read_python(value))
+        return f"{options[name]} {given}".strip()
+
+    return re.sub(r"`(\w+)(?:\['(\w+)'\])?(?:=([^`]+))?`", write, text)
+
+
+def assign(name: str, value: object = ...) -> str:
+    """Return how an argument is given a value, for a message: `` `units={'q': 'deg'}` ``.
+
+    An ellipsis stands for what only the reader knows."""
+    return f"`{name}={_in_python(value)}`"
+
+
+def _read_python(text: str) -> object:
+    """The value of a Python literal, of … and of range(a, b)."""
+    text = re.sub(r"range\((\d+), (\d+)\)", lambda m: str(list(range(int(m[1]), int(m[2])))), text)
+    return ast.literal_eval(text.replace("…", "..."))
 
 
 def _in_python(value: object) -> str:
