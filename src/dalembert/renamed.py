@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # One row per old public name: where it was used, the old name, the new name or the code that replaces it.
 # "dalembert" is the top level; other places are a class, a function (for its parameters), a module or "command line".
-RENAMED: tuple[tuple[str, str, str], ...] = ()
+RENAMED: tuple[tuple[str, str, str], ...] = (("Certificate", "members", "`methods`"),)
 
 
 def find_new_name(place: str, old: str) -> str | None:
