@@ -91,7 +91,7 @@ def recorded(arm: dl.Robot, duration: float) -> Log:
         return arm.home + x, v, ((w * k) ** 2 * (-a * s - b * c)).sum(-1)
 
     q, qd, _ = (np.asarray(x, float) for x in motion(0.0))
-    law = dl.control.ComputedTorque(arm, 15, 1)
+    law = dl.control.ComputedTorque(arm, omega=15, zeta=1)
     sensors = Sensors(sample_time=DT)
     run = rollouts(arm, law, q, qd, duration=duration, dt=DT, reference=motion, sensors=sensors, keep="all")
     tau = np.stack([run[f"{joint}_torque"][0] for joint in arm.joint_names], -1)
@@ -125,7 +125,7 @@ def identify(arm: dl.Robot, rounds: int) -> None:
 def gains(arm: dl.Robot) -> None:
     print("gains of a Panda under PD with gravity, 14 of them, 8 starts, 1 s")
     kp = np.array([200, 200, 100, 100, 20, 20, 5.0])
-    law = dl.control.PDGravity(arm, kp, kp * [0.1, 0.1, 0.1, 0.1, 0.05, 0.05, 0.03])
+    law = dl.control.PDGravity(arm, kp=kp, kd=kp * [0.1, 0.1, 0.1, 0.1, 0.05, 0.05, 0.03])
     q0 = arm.home + np.random.default_rng(0).uniform(-0.3, 0.3, (8, arm.n))
     words = {"reference": arm.home, "loss": {"rms_error": 1.0, "rms_torque": 1e-3}, "duration": 1.0, "dt": DT}
     dl.control.tune_gains(arm, law, q0, iterations=1, **words)

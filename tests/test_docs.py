@@ -255,9 +255,9 @@ def identifiers() -> set[str]:
 WORD = re.compile(r"\w+")
 NAME = re.compile(r"(?<![\w/.-])([A-Za-z]\w*(?:\.[A-Za-z]\w*)*)(?=\(|$)")
 FILES = (".py", ".md", ".cff", ".specs", ".toml")
-# The names in these pages' tables are those of tests and of other libraries: test_coming_from.py, notes/test_page.py
-# and `test_what_a_row_names_exists` look at them.
-ELSEWHERE = {"docs/coming_from.md", "docs/theory/coverage.md"}
+# The names in these pages' tables are those of tests, of other libraries and of older versions: test_coming_from.py,
+# test_vocabulary.py, notes/test_page.py and `test_what_a_row_names_exists` check them.
+ELSEWHERE = {"docs/coming_from.md", "docs/migration.md", "docs/theory/coverage.md"}
 ELSEWHERE |= {name_of(page) for page in PAGES if page.parent.name == "notes"}
 # Names of columns, coordinates, files and other libraries that are neither in the source nor in a block of the page.
 FOREIGN = {

@@ -182,7 +182,10 @@ FUNCTIONS = {
     "spline": (lambda x: tr.spline(x, np.arange(4.0))(0.7), (4, 2)),
     "limits": (lambda x: tr.minimum_jerk([0.0, 0.1], [1.0, 2.0], velocity=x)(0.3), (2,)),
     "start": (lambda x: dl.simulate(ARM, q0=x, duration=0.01, dt=0.001).q, (2,)),
-    "controller": (lambda x: control.computed_torque.ComputedTorque(ARM, 10.0, 1.0)(0.0, x, x, [0.1, 0.2]), (2, 2)),
+    "controller": (
+        lambda x: control.computed_torque.ComputedTorque(ARM, omega=10.0, zeta=1.0)(0.0, x, x, [0.1, 0.2]),
+        (2, 2),
+    ),
     "linear system": (lambda x: control.StateSpace(x, [[0.0], [1.0]]).A, (2, 2)),
     "input": (lambda x: dl.simulate(ARM, q0=[0.1, 0.2], duration=0.01, dt=0.001, tau=x).q, (10, 2)),
 }
@@ -254,7 +257,7 @@ ENTRIES = {
     "jacobian": lambda q: PUMA.manipulability(q),
     "simulate": lambda q: dl.simulate(PUMA, q0=q.iloc[1] if hasattr(q, "iloc") else q[1], duration=0.002).q,
     "rollouts": lambda q: dl.simulation.rollouts(PUMA, q0=q, qd0=q, duration=0.002, dt=0.001).last,
-    "controller": lambda q: control.PD(PUMA, 10.0, 1.0)(0.0, q, STATES, STATES),
+    "controller": lambda q: control.PD(PUMA, kp=10.0, kd=1.0)(0.0, q, STATES, STATES),
     "ik": lambda q: PUMA.ik(PUMA.fk(STATES), q0=q).q,
 }
 

@@ -2151,7 +2151,7 @@ CONTROLLERS: dict[str, Callable[[Any, Any], Any]] = {
         a, kd=15.0, rate=6.0, adaptation=3.0, parameters=["link2:m", "link2:mx", "link2:Izz"]
     ),
     "RobustControl": lambda c, a: c.RobustControl(a, uncertainty(), kd=20.0, rate=5.0, layer=0.1),
-    "MomentumObserver": lambda c, a: c.MomentumObserver(a, 20.0).with_controller(c.ComputedTorque(a, omega=8.0)),
+    "MomentumObserver": lambda c, a: c.MomentumObserver(a, gain=20.0).with_controller(c.ComputedTorque(a, omega=8.0)),
 }
 
 
@@ -2219,7 +2219,7 @@ def _compare() -> Any:
         {
             "PD + gravity": method(c.PDGravity, "tuned")(a, 10.0),
             "feedforward": c.Feedforward(a),
-            "computed torque": c.ComputedTorque(a, 10.0),
+            "computed torque": c.ComputedTorque(a, omega=10.0),
         },
         a,
         sines(),
@@ -2234,7 +2234,7 @@ def _compare_geared() -> Any:
     c, a = dl.control, arm("planar-2r")
     scenarios = {"exact": c.Scenario(), "payload": c.Scenario(payload=0.5)}
     found = c.compare(
-        {"independent": c.IndependentJoint(a, 10.0)},
+        {"independent": c.IndependentJoint(a, omega=10.0)},
         a,
         sines(),
         1.0,
@@ -2299,7 +2299,7 @@ calls(
         ],
         "seen_from_joints": lambda: dl.control.seen_from_joints(driven()).mass_matrix([0.1, 0.2]),
         "geared": lambda: dl.control.geared(arm("planar-2r"), 1e-3, 30).mass_matrix([0.1, 0.2]),
-        "steady_error": lambda: dl.control.ComputedTorque(arm("planar-2r"), 8.0).steady_error(
+        "steady_error": lambda: dl.control.ComputedTorque(arm("planar-2r"), omega=8.0).steady_error(
             [0.5, 0.3], arm("planar-2r").with_payload(0.3)
         ),
         "weak gains": lambda: dl.control.PDGravity(arm("planar-2r"), kp=1.0, kd=1.0, gravity="desired").conditions(),
@@ -2309,7 +2309,7 @@ calls(
         ).ball(rho=20.0),
         "uncertainty": lambda: uncertainty(),
         "vary": lambda: method(dl.control.PDGravity, "tuned")(arm("planar-2r"), 6.0).vary(kd=np.ones((3, 2))),
-        "observer": lambda: dl.control.MomentumObserver(arm("planar-2r"), 20.0).momentum(*one(2)[:2]),
+        "observer": lambda: dl.control.MomentumObserver(arm("planar-2r"), gain=20.0).momentum(*one(2)[:2]),
         "mass spring damper": lambda: {
             **pick(second_order(), "regime damping_ratio natural_frequency damped_frequency overshoot poles"),
             "response": list(second_order().response(np.linspace(0, 10, 21), x0=0.2, v0=-1.0, force=0.5, ramp=0.1)),
@@ -2320,7 +2320,9 @@ calls(
             (s := dl.control.PartitionedServo(second_order(), k_p=16.0)).steady_state_error(0.8),
             list(s.error(np.linspace(0, 2, 9), e0=0.1, e0_rate=0.0)),
             s.poles,
-            dl.control.PartitionedServo(second_order(), *dl.control.triple_pole_gains(3.0)).largest_integral_gain,
+            dl.control.PartitionedServo(
+                second_order(), **dict(zip(("k_p", "k_v", "k_i"), dl.control.triple_pole_gains(3.0), strict=True))
+            ).largest_integral_gain,
         ],
         "servo in a loop": lambda: integrated(
             closed(
@@ -2348,7 +2350,7 @@ calls(
         ],
         "PID forms": lambda: [
             dl.control.PID.of(dl.control.Standard(2.0, 4.0, 0.5)).parallel,
-            dl.control.PID(3.0, 2.0, 0.5, filter_time=0.05).transfer(),
+            dl.control.PID(k_p=3.0, k_i=2.0, k_d=0.5, filter_time=0.05).transfer(),
         ],
         "transfer function": lambda: [
             str(cubic_plant()),
@@ -2369,7 +2371,10 @@ calls(
         "measured reaction curve": lambda: dl.control.reaction_curve(
             t := np.linspace(0, 20, 400), 1 - np.exp(-t) * (1 + t + t**2 / 2)
         ),
-        "SpringServo": lambda: [(s := dl.control.SpringServo(16.0, 8.0)).law().parameters, s.diagram().describe()],
+        "SpringServo": lambda: [
+            (s := dl.control.SpringServo(k_p=16.0, k_v=8.0)).law().parameters,
+            s.diagram().describe(),
+        ],
         "reaction curve": lambda: [
             (f := dl.control.reaction_of(cubic_plant())),
             repr(dl.control.ziegler_nichols_step(f)),
@@ -2953,7 +2958,7 @@ calls(
             name="w",
         ),
         "diagram of a servo": lambda: [
-            (d := dl.control.diagram_of(dl.control.PartitionedServo(second_order(), 16.0))).save("d.svg"),
+            (d := dl.control.diagram_of(dl.control.PartitionedServo(second_order(), k_p=16.0))).save("d.svg"),
             written("d.svg"),
             d.faults(),
         ],
@@ -3251,7 +3256,11 @@ calls(
         "not a system": lambda: simulate("panda", q0=[0, 0], duration=1.0),
         "controller": lambda: simulate(arm("planar-2r"), 5, q0=[0, 0], duration=1.0),
         "controller of another robot": lambda: simulate(
-            arm("planar-3r"), dl.control.PD(arm("planar-2r"), 1.0, 1.0), q0=[0, 0, 0], reference=[0, 0, 0], duration=1.0
+            arm("planar-3r"),
+            dl.control.PD(arm("planar-2r"), kp=1.0, kd=1.0),
+            q0=[0, 0, 0],
+            reference=[0, 0, 0],
+            duration=1.0,
         ),
         "gains": lambda: dl.control.PD(arm("planar-2r"), kp=-1.0, kd=1.0),
         "gain matrix": lambda: dl.control.PD(arm("planar-2r"), kp=[[1, 2], [0, 1]], kd=1.0),

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 # One row per old public name: where it was used, the old name, the new name or the code that replaces it.
 # "dalembert" is the top level; other places are a class, a function (for its parameters), a module or "command line".
-RENAMED: tuple[tuple[str, str, str], ...] = ()
+RENAMED: tuple[tuple[str, str, str], ...] = (
+    (
+        "dalembert.control",
+        "PDGravity(arm, 100, 20)",
+        "gains of all controllers are keywords: PDGravity(arm, kp=100, kd=20)",
+    ),
+    ("Certificate", "members", "`methods`"),
+)
 
 
 def find_new_name(place: str, old: str) -> str | None:

@@ -676,7 +676,7 @@ def test_motions_say_when_they_touch():
     assert robot.clearance(motion(t)[0], floor) <= 0 < robot.clearance(motion(t - 0.02)[0], floor)
     short = dl.trajectories.minimum_jerk(a, a + 0.2, duration=1.0)
     assert robot.certify_motion(short, floor, clear=0.005) and not robot.contact_spans(short, floor)
-    run = dl.simulate(robot, dl.control.PDGravity(robot, 100, 20), q0=a, duration=0.2, reference=a)
+    run = dl.simulate(robot, dl.control.PDGravity(robot, kp=100, kd=20), q0=a, duration=0.2, reference=a)
     assert robot.contact_spans(run, floor) == [] and robot.contact_spans(run, floor, within=5.0)
     with pytest.raises(InputError, match="along a run or a trajectory"):
         robot.contact_spans(a, floor)

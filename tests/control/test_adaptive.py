@@ -70,7 +70,7 @@ def test_adaptive_control_learns_a_payload(two, motion):
     wrong = z - c.true_estimates(heavy)
     assert (0.5 * (wrong**2).sum(-1) / 3.0 <= V[0] * (1 + 1e-9)).all()
     # not having been told, computed torque stays wrong by a hundred times as much
-    other = run(heavy.flow(), control.ComputedTorque(two, 6.0), motion, start_on(motion), 1e-3, 10000, every=100)
+    other = run(heavy.flow(), control.ComputedTorque(two, omega=6.0), motion, start_on(motion), 1e-3, 10000, every=100)
     assert np.abs(motion(other.t)[0] - other.x[:, :2])[-20:].max() > 100 * peaks[-1]
 
 
@@ -91,7 +91,7 @@ def test_some_parameters_suffice_for_a_payload(two, motion):
     """A point mass at the tip of link 2 changes its m, m x, I_zz and I_yy, which a planar arm does not feel."""
     heavy = two.with_payload(1.5)
     names = ["link2:m", "link2:mx", "link2:Izz"]
-    c = AdaptiveControl(two, 15.0, 6.0, [2.0, 2.0, 1.0], parameters=names)
+    c = AdaptiveControl(two, kd=15.0, rate=6.0, adaptation=[2.0, 2.0, 1.0], parameters=names)
     assert c.law().states == tuple(f"{n}_estimate" for n in names)
     every = two.parameter_names(rotor=True)
     difference = heavy.parameters(rotor=True) - two.parameters(rotor=True)
@@ -105,7 +105,7 @@ def test_some_parameters_suffice_for_a_payload(two, motion):
 
 def test_adaptive_control_starts_as_the_believed_model(two, motion):
     """With the exact model and start nothing is adapted: τ is the inverse dynamics of the motion."""
-    c = AdaptiveControl(two, 10.0, 5.0, 2.0)
+    c = AdaptiveControl(two, kd=10.0, rate=5.0, adaptation=2.0)
     q, qd, qdd = motion(0.4)
     assert np.allclose(c(0.4, q, qd, motion), two.inverse_dynamics(q, qd, qdd), atol=1e-12)
     assert np.allclose(c.rates(0.4, q, qd, motion), 0.0, atol=1e-12)
@@ -125,7 +125,7 @@ def test_adapted_friction(two, motion):
     rough = dl.Robot(replace(d, joints=joints))
     assert np.allclose(rough.friction_torque([0, 0], [1.0, -1.0]), [2.0, -2.0])
     names = ["joint1:viscous", "joint2:viscous"]
-    c = AdaptiveControl(two, 10.0, 5.0, 5.0, parameters=names, friction=True)
+    c = AdaptiveControl(two, kd=10.0, rate=5.0, adaptation=5.0, parameters=names, friction=True)
     r = run(rough.flow(friction=True), c, motion, start_on(motion), 1e-3, 30000, every=100)
     assert np.allclose(r.x[-1, 4:], 2.0, atol=1e-2)
     assert np.abs(motion(r.t)[0] - r.x[:, :2])[-20:].max() < 1e-3
@@ -133,7 +133,7 @@ def test_adapted_friction(two, motion):
 
 def test_leakage_brings_estimates_back(two):
     """With σ and no motion to learn from, dπ̂/dt = −Γσ (π̂ − π̂₀)."""
-    c = AdaptiveControl(two, 10.0, 5.0, 2.0, leakage=0.5)
+    c = AdaptiveControl(two, kd=10.0, rate=5.0, adaptation=2.0, leakage=0.5)
     z = np.array(c.law().initial) + 0.3
     q = np.array([0.2, 0.3])
     assert np.allclose(c.rates(0.0, q, [0, 0], q, z=z), -2.0 * 0.5 * 0.3)
@@ -162,27 +162,48 @@ def test_robust_control_stays_within_its_ball(two, motion, model):
 
 def test_robust_bounds_shrink_with_the_layer(two):
     u = control.Uncertainty(0.5, 0.5, 10.0, (0.05, 5.0))
-    radii = [control.RobustControl(two, u, 20.0, 5.0, layer).ball(30.0)[1] for layer in (0.1, 0.01)]
+    radii = [control.RobustControl(two, u, kd=20.0, rate=5.0, layer=layer).ball(30.0)[1] for layer in (0.1, 0.01)]
     assert radii[1] < radii[0] / 3
-    assert not control.RobustControl(two, control.Uncertainty.sample(two, [two]), 20.0, 5.0).conditions().proved
+    assert not control.RobustControl(two, control.Uncertainty.sample(two, [two]), kd=20.0, rate=5.0).conditions().proved
 
 
 BAD = [
-    (lambda a: AdaptiveControl(a, 1.0, 1.0, 1.0, parameters="some"), "unknown choice of parameters 'some'"),
-    (lambda a: AdaptiveControl(a, 1.0, 1.0, 1.0, parameters=[]), 'parameters is "base", "all", or names'),
-    (lambda a: AdaptiveControl(a, 1.0, 1.0, 1.0, parameters=["link9:m"]), "unknown parameter 'link9:m'; did you mean"),
-    (lambda a: AdaptiveControl(a, 1.0, 1.0, 1.0, parameters=["link2:m"] * 2), "parameter 'link2:m' is named twice"),
-    (lambda a: AdaptiveControl(a, 1.0, 1.0, [1.0, 2.0]), r"adaptation has shape \(2,\); give one number, one per par"),
-    (lambda a: AdaptiveControl(a, 1.0, 1.0, 1.0, leakage=-1.0), "leakage is -1; it must be at least 0"),
-    (lambda a: AdaptiveControl(a, 1.0, [[1.0, 0.1], [0.1, 1.0]], 1.0), "rate is one number"),
+    (
+        lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=1.0, parameters="some"),
+        "unknown choice of parameters 'some'",
+    ),
+    (
+        lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=1.0, parameters=[]),
+        'parameters is "base", "all", or names',
+    ),
+    (
+        lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=1.0, parameters=["link9:m"]),
+        "unknown parameter 'link9:m'; did you mean",
+    ),
+    (
+        lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=1.0, parameters=["link2:m"] * 2),
+        "parameter 'link2:m' is named twice",
+    ),
+    (
+        lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=[1.0, 2.0]),
+        r"adaptation has shape \(2,\); give one number, one per par",
+    ),
+    (
+        lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=1.0, leakage=-1.0),
+        "leakage is -1; it must be at least 0",
+    ),
+    (lambda a: AdaptiveControl(a, kd=1.0, rate=[[1.0, 0.1], [0.1, 1.0]], adaptation=1.0), "rate is one number"),
     (
         lambda a: control.Uncertainty(-1.0, 0, 0, (1.0, 2.0)),
         "mass of an Uncertainty is -1.0; it must not be less than 0",
     ),
     (lambda a: control.Uncertainty(1.0, 0, 0, (0.0, 2.0)), "0 < smallest ≤ largest"),
     (lambda a: control.Uncertainty.sample(a, []), "plants is empty"),
-    (lambda a: control.RobustControl(a, 1.0, 1.0, 1.0), "uncertainty is an Uncertainty, got float"),
-    (lambda a: control.RobustControl(a, control.Uncertainty(1, 1, 1, (1, 2)), 1.0, 1.0, 0.0), "layer is 0; it must b"),
+    (lambda a: control.RobustControl(a, 1.0, kd=1.0, rate=1.0), "uncertainty is an Uncertainty, got float"),
+    (
+        lambda a: control.RobustControl(a, control.Uncertainty(1, 1, 1, (1, 2)), kd=1.0, rate=1.0, layer=0.0),
+        "layer is 0; it must b",
+    ),
 ]
 
 

@@ -34,8 +34,8 @@ def result(two, motion):
         "PD + gravity": control.PDGravity.for_bandwidth(two, 10.0),
         "feedforward": control.Feedforward(two),
         "feedforward + PD": control.FeedforwardPD.for_bandwidth(two, 10.0),
-        "computed torque": control.ComputedTorque(two, 10.0),
-        "adaptive": control.AdaptiveControl(two, 10.0, 5.0, 5.0),
+        "computed torque": control.ComputedTorque(two, omega=10.0),
+        "adaptive": control.AdaptiveControl(two, kd=10.0, rate=5.0, adaptation=5.0),
     }
     return compare(controllers, two, motion, 6.0)
 
@@ -106,7 +106,7 @@ def test_rms_values_are_those_of_simulate(two, motion, result):
 
 def test_figures_are_those_of_a_single_run(two, motion, result):
     q, qd, _ = motion(0.0)
-    c = control.ComputedTorque(two, 10.0)
+    c = control.ComputedTorque(two, omega=10.0)
     row = result.of("computed torque", "payload")
     r = run(two.with_payload(1.0).flow(), c, motion, np.r_[q, qd], row["dt"], round(6 / row["dt"]))
     e = motion(r.t)[0] - r.x[:, :2]
@@ -140,7 +140,10 @@ def test_pd_with_gravity_is_enough_for_a_set_point(two):
 def test_what_gearing_changes(two, motion):
     """Independent joints: the error falls with N², at the motors the arm is no longer felt."""
     found = compare(
-        {"independent": control.IndependentJoint(two, 10.0), "computed torque": control.ComputedTorque(two, 10.0)},
+        {
+            "independent": control.IndependentJoint(two, omega=10.0),
+            "computed torque": control.ComputedTorque(two, omega=10.0),
+        },
         two,
         motion,
         4.0,
@@ -158,12 +161,12 @@ def test_what_gearing_changes(two, motion):
 
 def test_noise_and_seeds(two, motion):
     def again(seed):
-        c = {"PD": control.PD(two, 100.0, 20.0)}
+        c = {"PD": control.PD(two, kp=100.0, kd=20.0)}
         return compare(c, two, motion, 0.5, scenarios={"noise": Scenario(noise=1e-3, rate_noise=1e-2)}, seed=seed)
 
     assert np.array_equal(again(1).torque, again(1).torque)
     assert not np.array_equal(again(1).torque, again(2).torque)
-    quiet = compare({"PD": control.PD(two, 100.0, 20.0)}, two, motion, 0.5, scenarios={"": Scenario()})
+    quiet = compare({"PD": control.PD(two, kp=100.0, kd=20.0)}, two, motion, 0.5, scenarios={"": Scenario()})
     jitter = np.std(again(1).torque[0, 0] - quiet.torque[0, 0], axis=0)
     assert np.allclose(jitter, np.hypot(100 * 1e-3, 20 * 1e-2), rtol=0.2)
 
@@ -177,7 +180,7 @@ def test_a_sampled_reference_does_as_well(two, motion):
 
     plain = Plain(motion.middle, motion.amplitude, motion.omega, motion.phase)
     a, b = (
-        compare({"c": control.ComputedTorque(two, 10.0)}, two, m, 1.0, scenarios={"s": Scenario(start=0.1)})
+        compare({"c": control.ComputedTorque(two, omega=10.0)}, two, m, 1.0, scenarios={"s": Scenario(start=0.1)})
         for m in (motion, plain)
     )
     assert np.abs(a.error - b.error).max() < 5e-3
@@ -206,7 +209,7 @@ def test_a_verdict_waits_for_a_step_that_is_short_enough(two):
         scenarios={"exact": Scenario(), "masses": Scenario(mass_error=0.2)},
     )
     assert found.of("PD", "exact")["verdict"] == "settled" and (found.dt < 1e-3).all()
-    stiff = {"stiff": control.PD(two, 1e9, 1e8)}
+    stiff = {"stiff": control.PD(two, kp=1e9, kd=1e8)}
     lost = compare(stiff, two, [0.5, 0.5], 1.0, q0=[0.0, 0.0], scenarios={"exact": Scenario()})
     assert lost.of("stiff", "exact")["verdict"] == "unresolved" and np.isnan(lost.rms_error).all()
     assert "stiff: cannot be judged (exact). Even steps of 7.81e-06 s do not agree" in lost.argument()
@@ -221,7 +224,7 @@ def test_a_loop_that_truly_diverges_is_said_to(two):
 
             return replace(super().law(), act=act)
 
-    law = {"p": Pushing(two, 1.0, 1.0)}
+    law = {"p": Pushing(two, kp=1.0, kd=1.0)}
     found = compare(law, two, [0.0, 0.0], 5.0, q0=[1e-3, 1e-3], scenarios={"exact": Scenario()})
     assert found.of("p", "exact")["verdict"] == "diverged"
 
@@ -244,14 +247,23 @@ BAD = [
     (lambda a: compare({}, a, [0, 0]), "there are no controllers to compare"),
     (lambda a: compare({"x": 3}, a, [0, 0]), "controller 'x' must be a controller or a function that makes one, got"),
     (lambda a: compare(3, a, [0, 0]), "controllers is a dictionary by name, or a list"),
-    (lambda a: compare([control.PD(a, 1, 1), control.PD(a, 2, 1)], a, [0, 0]), "two controllers are called 'PD'"),
-    (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0], 0.0), "duration is 0.0; it must be greater than 0"),
-    (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0], scenarios={}), "there are no scenarios"),
-    (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0], scenarios={"s": 1}), "scenario 's' must be a Scenario, got"),
-    (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0, 0]), r"has 3, 6 or 9|this reference is one of 3"),
-    (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0], q0=[0.0]), r"q0 has shape \(1,\)"),
-    (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0], gears=(1,)), "gears and rotor_inertia belong together"),
-    (lambda a: compare([control.PD(a, 1, 1)], dl.load("planar-3r"), [0, 0, 0]), "is not one of the joint torques"),
+    (
+        lambda a: compare([control.PD(a, kp=1, kd=1), control.PD(a, kp=2, kd=1)], a, [0, 0]),
+        "two controllers are called 'PD'",
+    ),
+    (lambda a: compare([control.PD(a, kp=1, kd=1)], a, [0, 0], 0.0), "duration is 0.0; it must be greater than 0"),
+    (lambda a: compare([control.PD(a, kp=1, kd=1)], a, [0, 0], scenarios={}), "there are no scenarios"),
+    (
+        lambda a: compare([control.PD(a, kp=1, kd=1)], a, [0, 0], scenarios={"s": 1}),
+        "scenario 's' must be a Scenario, got",
+    ),
+    (lambda a: compare([control.PD(a, kp=1, kd=1)], a, [0, 0, 0]), r"has 3, 6 or 9|this reference is one of 3"),
+    (lambda a: compare([control.PD(a, kp=1, kd=1)], a, [0, 0], q0=[0.0]), r"q0 has shape \(1,\)"),
+    (lambda a: compare([control.PD(a, kp=1, kd=1)], a, [0, 0], gears=(1,)), "gears and rotor_inertia belong together"),
+    (
+        lambda a: compare([control.PD(a, kp=1, kd=1)], dl.load("planar-3r"), [0, 0, 0]),
+        "is not one of the joint torques",
+    ),
     (lambda a: Scenario(payload=-1.0), "payload of a Scenario is -1.0; it must not be less than 0"),
     (lambda a: Scenario(mass_error=-1.0), "nothing would be left"),
     (lambda a: Scenario(noise=np.nan), "noise of a Scenario is nan; it must be a finite number"),
@@ -271,7 +283,9 @@ def test_figures_are_not_read_off_the_rows_that_are_kept():
     arm = dl.load("planar-2r")
     off, omega, duration = 0.05, 1000.0, 3.0
     scenarios = {"wrong start": control.Scenario(start=off)}
-    found = control.compare({"ct": control.ComputedTorque(arm, omega)}, arm, [0.1, 0.2], duration, scenarios=scenarios)
+    found = control.compare(
+        {"ct": control.ComputedTorque(arm, omega=omega)}, arm, [0.1, 0.2], duration, scenarios=scenarios
+    )
     assert len(found.t) == found.error.shape[-1] == found.torque.shape[-2] == 1501 and found.t[-1] == duration
     assert found.rms_error[0, 0] == pytest.approx(off * np.sqrt(1.25 / (omega * duration)), rel=0.01)
 
@@ -280,7 +294,7 @@ def test_figures_are_not_read_off_the_rows_that_are_kept():
 def test_a_motion_in_degrees_is_warned_of_where_joints_follow_it(motion):
     """A motion has no units of its own; whoever makes joints follow it knows that they turn."""
     arm = dl.load("planar-2r")
-    law = control.PDGravity(arm, 1.0, 1.0)
+    law = control.PDGravity(arm, kp=1.0, kd=1.0)
     calls = (
         lambda: dl.simulate(arm, law, q0=[0, 0], duration=0.02, reference=motion),
         lambda: rollouts(arm, law, q0=[[0, 0]], duration=0.02, dt=1e-3, reference=motion),
@@ -293,6 +307,6 @@ def test_a_motion_in_degrees_is_warned_of_where_joints_follow_it(motion):
 
 def test_motions_that_are_no_degrees_are_not_warned_of(recwarn):
     arm, slide = dl.load("planar-2r"), dl.load("cartesian-pp")
-    dl.simulate(arm, control.PDGravity(arm, 1.0, 1.0), q0=[0, 0], duration=0.02, reference=[3.1, -6.2])
-    dl.simulate(slide, control.PDGravity(slide, 1.0, 1.0), q0=[0, 0], duration=0.02, reference=[90, 45])
+    dl.simulate(arm, control.PDGravity(arm, kp=1.0, kd=1.0), q0=[0, 0], duration=0.02, reference=[3.1, -6.2])
+    dl.simulate(slide, control.PDGravity(slide, kp=1.0, kd=1.0), q0=[0, 0], duration=0.02, reference=[90, 45])
     assert not [w for w in recwarn if issubclass(w.category, dl.UnitWarning)]

@@ -30,19 +30,22 @@ def test_every_controller_has_its_diagram(controller, title):
 
 def test_options_of_a_controller_show():
     arm, c = dl.load("planar-2r"), dl.control
-    texts = {node.text for node in diagram_of(c.PDGravity(arm, 10.0, 5.0, gravity="desired")).nodes}
+    texts = {node.text for node in diagram_of(c.PDGravity(arm, kp=10.0, kd=5.0, gravity="desired")).nodes}
     assert "g(q_d)" in texts and "g(q)" not in texts
-    assert "g(q)" in {node.text for node in diagram_of(c.JointPID(arm, 10.0, 5.0, 1.0, gravity=True)).nodes}
-    assert "g(q)" not in {node.text for node in diagram_of(c.JointPID(arm, 10.0, 5.0, 1.0)).nodes}
-    rubbing = {node.text for node in diagram_of(c.ComputedTorque(arm, 10.0, friction=True)).nodes}
+    assert "g(q)" in {node.text for node in diagram_of(c.JointPID(arm, kp=10.0, ki=5.0, kd=1.0, gravity=True)).nodes}
+    assert "g(q)" not in {node.text for node in diagram_of(c.JointPID(arm, kp=10.0, ki=5.0, kd=1.0)).nodes}
+    rubbing = {node.text for node in diagram_of(c.ComputedTorque(arm, omega=10.0, friction=True)).nodes}
     assert "c(q, q̇) + g(q) + f(q̇)" in rubbing
-    wanted, held = c.PDGravity(arm, 10.0, 5.0, gravity="desired"), c.JointPID(arm, 10.0, 5.0, 1.0, gravity=True)
-    for drawn in (wanted.diagram(), held.diagram(), c.ComputedTorque(arm, 10.0, friction=True).diagram()):
+    wanted, held = (
+        c.PDGravity(arm, kp=10.0, kd=5.0, gravity="desired"),
+        c.JointPID(arm, kp=10.0, ki=5.0, kd=1.0, gravity=True),
+    )
+    for drawn in (wanted.diagram(), held.diagram(), c.ComputedTorque(arm, omega=10.0, friction=True).diagram()):
         assert drawn.faults() == []
     for without, integral in (
-        (c.ComputedTorque(arm, 10.0), c.ComputedTorque(arm, 10.0, ki=5.0)),
-        (c.ComputedTorque(arm, 10.0, friction=True), c.ComputedTorque(arm, 10.0, friction=True, ki=5.0)),
-        (c.IndependentJoint(arm, 10.0), c.IndependentJoint(arm, 10.0, integral=1.0)),
+        (c.ComputedTorque(arm, omega=10.0), c.ComputedTorque(arm, omega=10.0, ki=5.0)),
+        (c.ComputedTorque(arm, omega=10.0, friction=True), c.ComputedTorque(arm, omega=10.0, friction=True, ki=5.0)),
+        (c.IndependentJoint(arm, omega=10.0), c.IndependentJoint(arm, omega=10.0, integral=1.0)),
     ):
         drawn = diagram_of(integral)
         assert "K_i ∫" in {node.text for node in drawn.nodes} and "_i ∫e dt" in drawn.equation and not drawn.faults()
@@ -51,7 +54,7 @@ def test_options_of_a_controller_show():
 
 @pytest.mark.parametrize("anti_windup", [True, False])
 def test_pid_shows_what_keeps_it_from_winding_up(anti_windup):
-    drawn = PID(1.0, 1.0, high=1.0, anti_windup="back-calculation" if anti_windup else "none").diagram()
+    drawn = PID(k_p=1.0, k_i=1.0, high=1.0, anti_windup="back-calculation" if anti_windup else "none").diagram()
     assert ("1/T_t" in {node.text for node in drawn.nodes}) is anti_windup and drawn.faults() == []
 
 
@@ -131,7 +134,7 @@ def test_the_diagram_computes_its_equation():
 
     (f,) = [value(s.source) for s in d.signals if s.target == "system"]
     assert f == pytest.approx(m * (a_d + k_v * (v_d - v) + k_p * (x_d - x) + k_i * integral) + b * v + k * x)
-    law = PartitionedServo(MassSpringDamper(m, b, k), k_p, k_v, k_i).law()
+    law = PartitionedServo(MassSpringDamper(m, b, k), k_p=k_p, k_v=k_v, k_i=k_i).law()
     assert law.act(0, [x, v], [x_d, v_d, a_d], [integral], [k_p, k_v, k_i]) == [pytest.approx(f)]
 
 

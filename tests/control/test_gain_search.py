@@ -11,7 +11,7 @@ from dalembert.errors import DalembertError
 from dalembert.simulation import rollouts
 
 ARM = dl.load("planar-2r")
-PD = dl.control.PDGravity(ARM, [40, 20], [4, 1])
+PD = dl.control.PDGravity(ARM, kp=[40, 20], kd=[4, 1])
 GOAL = np.array([0.6, -0.4])
 WORDS = {"reference": GOAL, "loss": {"rms_error": 1.0, "rms_torque": 2e-3}, "duration": 1.0, "dt": 5e-3}
 
@@ -38,7 +38,7 @@ def test_compare_agrees():
     """What was tuned by the loop's measures does better by those of `compare`."""
     found = tune_gains(ARM, PD, [0.0, 0.0], **{**WORDS, "loss": {"rms_error": 1.0, "rms_torque": 1e-4}})
     kp, kd = ([found.gains[f"{kind}_{joint}"] for joint in ARM.joint_names] for kind in ("kp", "kd"))
-    tuned = dl.control.PDGravity(ARM, kp, kd)
+    tuned = dl.control.PDGravity(ARM, kp=kp, kd=kd)
     said = dl.control.compare(
         {"before": PD, "tuned": tuned}, ARM, GOAL, 1.0, q0=[0.0, 0.0], dt=5e-3,
         scenarios={"nominal": dl.control.Scenario()},

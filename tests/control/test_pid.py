@@ -61,7 +61,7 @@ def run(flow, law, r, x0, dt, steps, d=()):
 @pytest.mark.parametrize("c", [0.0, 1.0])
 def test_the_law_is_its_transfer_function(b, c):
     """1/(s + 1) under PID, against the exact answer of the closed loop as a linear system."""
-    pid = PID(3.0, 2.0, 0.5, filter_time=0.2, proportional_weight=b, derivative_weight=c)
+    pid = PID(k_p=3.0, k_i=2.0, k_d=0.5, filter_time=0.2, proportional_weight=b, derivative_weight=c)
     found = run(LAG, pid.law(), 1.0, [0.0], 1e-3, 5000)
     T, G = 0.2, TransferFunction([1], [1, 1])
     C = pid.transfer()
@@ -74,15 +74,15 @@ def test_the_law_is_its_transfer_function(b, c):
 
 
 def test_integral_removes_a_load_and_pd_does_not():
-    law = PID(4.0, 0.0, 3.0, filter_time=0.05).law()
+    law = PID(k_p=4.0, k_i=0.0, k_d=3.0, filter_time=0.05).law()
     loaded = run(MASS, law, 0.0, [0, 0], 1e-2, 4000, [0.5])
     assert loaded.x[-1, 0] == pytest.approx(0.5 / 4.0, rel=1e-6)  # d/k_p
-    law = PID(4.0, 2.0, 3.0, filter_time=0.05).law()
+    law = PID(k_p=4.0, k_i=2.0, k_d=3.0, filter_time=0.05).law()
     assert abs(run(MASS, law, 0.0, [0, 0], 1e-2, 4000, [0.5]).x[-1, 0]) < 1e-6
 
 
 def test_a_measured_rate_is_taken_as_it_is():
-    pid = PID(4.0, 0.0, 2.0, rate=True, derivative_weight=1.0)
+    pid = PID(k_p=4.0, k_i=0.0, k_d=2.0, rate=True, derivative_weight=1.0)
     law = pid.law()
     assert law.measures == ("y", "y_rate") and law.follows == ("r", "r_rate")
     (u,) = law.act(0.0, [0.2, -0.3], [1.0, 0.5], [0.1], list(law.parameters.values()))
@@ -92,7 +92,7 @@ def test_a_measured_rate_is_taken_as_it_is():
 # ---------------------------------------------------------------------------------------------------------- wind-up
 def overshoot(kind: str, high: float = 1.2) -> float:
     """Of a lag that is asked for 1.1 with at most `high`: it saturates for seconds."""
-    pid = PID(2.0, 4.0, low=-high, high=high, anti_windup=kind)
+    pid = PID(k_p=2.0, k_i=4.0, low=-high, high=high, anti_windup=kind)
     flow = Flow("two lags", ("y", "w"), ("u",), lambda t, x, u: [x[1] - x[0], 2 * (u[0] - x[1])])
     found = run(flow, pid.law(), 1.1, [0.0, 0.0], 2e-3, 30_000)
     assert np.abs(found.y[:, 0]).max() <= high and found.x[-1, 0] == pytest.approx(1.1, abs=2e-3)
@@ -106,7 +106,7 @@ def test_anti_windup_beats_none_after_saturation():
 
 
 def test_the_integral_stops_at_the_limit_and_turns_back_at_once():
-    pid = PID(1.0, 1.0, low=-1, high=1, anti_windup="clamping")
+    pid = PID(k_p=1.0, k_i=1.0, low=-1, high=1, anti_windup="clamping")
     law = pid.law()
     p = list(law.parameters.values())
     assert law.rate(0, [0.0], [5.0], [0.0], p) == [0.0]  # saturated, and driven further
@@ -117,15 +117,15 @@ def test_the_integral_stops_at_the_limit_and_turns_back_at_once():
 
 
 def test_tracking_time_by_rule():
-    assert PID(2.0, 1.0, 0.5, filter_time=0.1).tracking == math.sqrt(2.0 * 0.25)
-    assert PID(2.0, 1.0).tracking == 2.0 and PID(2.0, 1.0, tracking_time=7).tracking == 7
+    assert PID(k_p=2.0, k_i=1.0, k_d=0.5, filter_time=0.1).tracking == math.sqrt(2.0 * 0.25)
+    assert PID(k_p=2.0, k_i=1.0).tracking == 2.0 and PID(k_p=2.0, k_i=1.0, tracking_time=7).tracking == 7
 
 
 # ----------------------------------------------------------------------------------------------------------- samples
 @pytest.mark.parametrize("filter_time", [0.02, 0.1, 1.0])
 def test_sampled_law_approaches_the_continuous_one(filter_time):
     """Error of first order in the period: halved with it."""
-    pid = PID(3.0, 2.0, 0.5, filter_time=filter_time)
+    pid = PID(k_p=3.0, k_i=2.0, k_d=0.5, filter_time=filter_time)
     wanted = run(LAG, pid.law(), 1.0, [0.0], 1e-4, 20_000).x[-1, 0]
     errors = []
     for h in (0.01, 0.005):
@@ -138,7 +138,7 @@ def test_sampled_law_approaches_the_continuous_one(filter_time):
 
 
 def test_a_fast_filter_is_safe_in_a_sampled_law_and_refused_in_a_continuous_one():
-    pid = PID(1.0, 0.0, 1.0, filter_time=1e-6)
+    pid = PID(k_p=1.0, k_i=0.0, k_d=1.0, filter_time=1e-6)
     law = pid.law(period=0.01)
     p = list(law.parameters.values())
     z = list(law.update(0.01)(0, [1.0], [0.0], [0.0, -1.0], p))
@@ -151,7 +151,7 @@ def test_a_fast_filter_is_safe_in_a_sampled_law_and_refused_in_a_continuous_one(
 
 
 def test_law_and_controller_agree():
-    pid = PID(3.0, 2.0, 0.5, filter_time=0.05, low=-1, high=1)
+    pid = PID(k_p=3.0, k_i=2.0, k_d=0.5, filter_time=0.05, low=-1, high=1)
     law, controller = pid.law(period=0.01), pid.controller(0.01)
     step, p = law.update(0.01), list(law.parameters.values())
     rng = np.random.default_rng(0)
@@ -165,7 +165,7 @@ def test_law_and_controller_agree():
 
 # ------------------------------------------------------------------------------------------------------------- bumps
 def test_start_without_a_bump():
-    pid = PID(3.0, 2.0, 0.5, filter_time=0.05)
+    pid = PID(k_p=3.0, k_i=2.0, k_d=0.5, filter_time=0.05)
     assert pid.controller(0.01, start=(0.7, 0.2, 1.0))(0.2, 1.0) == pytest.approx(0.7, rel=1e-14)
     assert pid.controller(0.01)(0.2, 1.0) == pytest.approx(3 * 0.8)  # without, P alone, and no kick of D
     law = pid.law(start=(0.7, 0.2, 1.0))
@@ -192,7 +192,7 @@ changes = st.fixed_dictionaries(
 @given(changes, st.floats(-2, 2), st.floats(-2, 2))
 @settings(deadline=None)
 def test_parameters_change_without_a_bump(new, y, r):
-    pid = PID(3.0, 2.0, 0.5, filter_time=0.05, derivative_weight=0.3)
+    pid = PID(k_p=3.0, k_i=2.0, k_d=0.5, filter_time=0.05, derivative_weight=0.3)
     kept, changed = pid.controller(0.01), pid.controller(0.01)
     for k in range(20):
         u = kept(0.1 * y * k, r)
@@ -206,7 +206,7 @@ def test_parameters_change_without_a_bump(new, y, r):
 
 
 def test_a_derivative_may_come_and_go():
-    controller = PID(3.0, 2.0).controller(0.01)
+    controller = PID(k_p=3.0, k_i=2.0).controller(0.01)
     u = controller(0.4, 1.0)
     controller.set(k_d=1.0, filter_time=0.1)
     after = controller(0.4, 1.0)
@@ -217,7 +217,7 @@ def test_a_derivative_may_come_and_go():
 
 def test_a_new_weight_leaves_nothing_behind():
     """At rest the derivative is zero for any weight, and stays so when the weight changes."""
-    controller = PID(3.0, 0.0, 0.5, filter_time=0.05).controller(0.01)
+    controller = PID(k_p=3.0, k_i=0.0, k_d=0.5, filter_time=0.05).controller(0.01)
     u = [controller(0.4, 1.0) for _ in range(200)][-1]
     controller.set(derivative_weight=1.0)
     assert [controller(0.4, 1.0) for _ in range(50)] == [pytest.approx(u, rel=1e-12)] * 50
@@ -225,7 +225,7 @@ def test_a_new_weight_leaves_nothing_behind():
 
 def test_without_care_there_would_be_a_bump():
     """What `set` spares: the same change made by a new controller with the old integral."""
-    pid = PID(3.0, 2.0)
+    pid = PID(k_p=3.0, k_i=2.0)
     controller = pid.controller(0.01)
     u = controller(0.4, 1.0)
     rough = replace(pid, k_p=30.0).law()
@@ -238,18 +238,21 @@ def test_without_care_there_would_be_a_bump():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: PID(math.nan), "gain k_p of a PID law is nan"),
-        (lambda: PID(1.0, 0, 1.0), "a derivative of what is measured needs a filter: give filter_time"),
-        (lambda: PID(1.0, 0, 1.0, filter_time=0.0), "filter time of a PID law is 0.0; it must be greater than 0"),
-        (lambda: PID(1.0, 0, 1.0, filter_time=1.0, rate=True), "there is nothing to filter"),
-        (lambda: PID(1.0, low=1, high=-1), "the limits of a PID law are 1 and -1; low must be below high"),
-        (lambda: PID(1.0, low=math.nan), "the limit low of a PID law must be a number or infinite, got nan"),
-        (lambda: PID(1.0, tracking_time=-1), "tracking time of a PID law is -1.0"),
-        (lambda: PID(1.0).controller(0.0), "period of a sampled PID law is 0.0; it must be greater than 0"),
-        (lambda: PID(1.0).controller(0.1)(math.nan, 0.0), "y of the measurement is nan"),
-        (lambda: PID(1.0).controller(0.1)(0.0, 0.0, 1.0), "finds the rate itself; make the PID with rate=True"),
-        (lambda: PID(1.0, rate=True).controller(0.1)(0.0, 0.0), "takes the measured rate too: give y_rate"),
-        (lambda: PID(1.0).controller(0.1).set(k_d=1.0), "needs a filter"),
+        (lambda: PID(k_p=math.nan), "gain k_p of a PID law is nan"),
+        (lambda: PID(k_p=1.0, k_i=0, k_d=1.0), "a derivative of what is measured needs a filter: give filter_time"),
+        (
+            lambda: PID(k_p=1.0, k_i=0, k_d=1.0, filter_time=0.0),
+            "filter time of a PID law is 0.0; it must be greater than 0",
+        ),
+        (lambda: PID(k_p=1.0, k_i=0, k_d=1.0, filter_time=1.0, rate=True), "there is nothing to filter"),
+        (lambda: PID(k_p=1.0, low=1, high=-1), "the limits of a PID law are 1 and -1; low must be below high"),
+        (lambda: PID(k_p=1.0, low=math.nan), "the limit low of a PID law must be a number or infinite, got nan"),
+        (lambda: PID(k_p=1.0, tracking_time=-1), "tracking time of a PID law is -1.0"),
+        (lambda: PID(k_p=1.0).controller(0.0), "period of a sampled PID law is 0.0; it must be greater than 0"),
+        (lambda: PID(k_p=1.0).controller(0.1)(math.nan, 0.0), "y of the measurement is nan"),
+        (lambda: PID(k_p=1.0).controller(0.1)(0.0, 0.0, 1.0), "finds the rate itself; make the PID with rate=True"),
+        (lambda: PID(k_p=1.0, rate=True).controller(0.1)(0.0, 0.0), "takes the measured rate too: give y_rate"),
+        (lambda: PID(k_p=1.0).controller(0.1).set(k_d=1.0), "needs a filter"),
         (lambda: to_series(Standard(1.0, 1.0, 1.0)), "a series form needs T_i ≥ 4 T_d, and T_i = 1 s, T_d = 1 s"),
         (lambda: to_standard(Parallel(0.0, 1.0)), "a law with k_p = 0 has no standard form"),
         (lambda: to_standard(Parallel(1.0, -1.0)), "gains of different signs"),
@@ -264,9 +267,9 @@ def test_bad_input(call, words):
 
 def test_unknown_anti_windup():
     with pytest.raises(UnknownNameError, match="unknown anti-windup 'clamp'; did you mean 'clamping'"):
-        PID(1.0, anti_windup="clamp")
+        PID(k_p=1.0, anti_windup="clamp")
 
 
 def test_changes_while_running_are_of_known_names():
     with pytest.raises(UnknownNameError, match="unknown number of a PID law 'kp'; did you mean 'k_p'"):
-        PID(1.0).controller(0.1).set(kp=2.0)
+        PID(k_p=1.0).controller(0.1).set(kp=2.0)

@@ -49,7 +49,7 @@ def test_a_controller_from_outside_is_offered_everywhere(tmp_path):
             '''
             """A controller of someone else: a damper, and gravity."""
 
-            from dataclasses import dataclass, field
+            from dataclasses import KW_ONLY, dataclass, field
             from typing import Any, ClassVar
 
             from dalembert.algorithms import newton_euler
@@ -62,13 +62,14 @@ def test_a_controller_from_outside_is_offered_everywhere(tmp_path):
             @dataclass(frozen=True, eq=False)
             class Damper(Controller):
                 robot: Any
+                _: KW_ONLY
                 kd: Any = field(metadata=must("N m s/rad"))
                 equation: ClassVar[str] = "τ = K_d ė + g(q)"
                 source: ClassVar[str] = "a test"
 
                 @classmethod
                 def for_bandwidth(cls, robot, omega, zeta=1.0):
-                    return cls(robot, 2 * zeta * omega)
+                    return cls(robot, kd=2 * zeta * omega)
 
                 def make(self):
                     def torque(q, qd, q_d, qd_d, kd):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from loops import Sine, run, second_order
@@ -37,24 +39,26 @@ def every_controller(arm):
     """One of each kind that drives joint torques from (q, q̇)."""
     uncertain = control.Uncertainty(0.1, 0.1, 1.0, (0.05, 5.0))
     return {
-        "independent": control.IndependentJoint(arm, 8.0),
-        "independent, integral": control.IndependentJoint(arm, 8.0, 0.7, integral=2.0),
-        "PD": control.PD(arm, 100.0, 20.0),
-        "PD matrix": control.PD(arm, 100.0 * np.eye(arm.n) + 10.0, 20.0),
-        "PID": control.JointPID(arm, 100.0, 50.0, 20.0, limit=30.0),
-        "PID, gravity": control.JointPID(arm, 100.0, 50.0, 20.0, gravity=True),
-        "PD + gravity": control.PDGravity(arm, 100.0, 20.0),
-        "PD + gravity, desired": control.PDGravity(arm, 100.0, 20.0, gravity="desired"),
-        "computed torque": control.ComputedTorque(arm, 8.0, 0.7),
+        "independent": control.IndependentJoint(arm, omega=8.0),
+        "independent, integral": control.IndependentJoint(arm, omega=8.0, zeta=0.7, integral=2.0),
+        "PD": control.PD(arm, kp=100.0, kd=20.0),
+        "PD matrix": control.PD(arm, kp=100.0 * np.eye(arm.n) + 10.0, kd=20.0),
+        "PID": control.JointPID(arm, kp=100.0, ki=50.0, kd=20.0, limit=30.0),
+        "PID, gravity": control.JointPID(arm, kp=100.0, ki=50.0, kd=20.0, gravity=True),
+        "PD + gravity": control.PDGravity(arm, kp=100.0, kd=20.0),
+        "PD + gravity, desired": control.PDGravity(arm, kp=100.0, kd=20.0, gravity="desired"),
+        "computed torque": control.ComputedTorque(arm, omega=8.0, zeta=0.7),
         "computed torque, matrices": control.ComputedTorque(arm, kp=50.0 * np.eye(arm.n) + 5.0, kd=20.0),
         "feedforward": control.Feedforward(arm),
-        "feedforward + PD": control.FeedforwardPD(arm, 100.0, 20.0),
-        "adaptive": control.AdaptiveControl(arm, 10.0, 5.0, 2.0, leakage=0.1),
-        "robust": control.RobustControl(arm, uncertain, 10.0, 5.0),
-        "robust, no model": control.RobustControl(arm, uncertain, 10.0, 5.0, model=False),
-        "task": control.TaskComputedTorque(arm, 6.0, rows=("x", "y")),
-        "impedance": control.Impedance(arm, 200.0, 40.0, rows=("x", "y")),
-        "observed": control.MomentumObserver(arm, 20.0).with_controller(control.PD(arm, 50.0, 5.0), compensate=True),
+        "feedforward + PD": control.FeedforwardPD(arm, kp=100.0, kd=20.0),
+        "adaptive": control.AdaptiveControl(arm, kd=10.0, rate=5.0, adaptation=2.0, leakage=0.1),
+        "robust": control.RobustControl(arm, uncertain, kd=10.0, rate=5.0),
+        "robust, no model": control.RobustControl(arm, uncertain, kd=10.0, rate=5.0, model=False),
+        "task": control.TaskComputedTorque(arm, omega=6.0, rows=("x", "y")),
+        "impedance": control.Impedance(arm, stiffness=200.0, damping=40.0, rows=("x", "y")),
+        "observed": control.MomentumObserver(arm, gain=20.0).with_controller(
+            control.PD(arm, kp=50.0, kd=5.0), compensate=True
+        ),
     }
 
 
@@ -90,11 +94,11 @@ def test_every_controller_explains_itself(two):
 
 
 def test_a_batch_varies_gains(two):
-    c = control.PD(two, 100.0, 20.0)
+    c = control.PD(two, kp=100.0, kd=20.0)
     kp = np.random.default_rng(1).uniform(50, 150, (4, 2))
     u = c(0.0, [0.1, 0.2], [0.0, 0.0], [0.5, 0.5], **c.vary(kp=kp))
     assert np.allclose(u, kp * [0.4, 0.3])
-    full = control.PD(two, [[100.0, 10.0], [10.0, 50.0]], 20.0)
+    full = control.PD(two, kp=[[100.0, 10.0], [10.0, 50.0]], kd=20.0)
     assert list(full.law().parameters)[:3] == ["kp_joint1", "kp_joint2_joint1", "kp_joint2"]
     assert np.allclose(full(0.0, [0, 0], [0, 0], [1.0, 0.0]), [100.0, 10.0])
     x0 = np.tile([0.1, 0.2, 0, 0], (4, 1))
@@ -102,18 +106,18 @@ def test_a_batch_varies_gains(two):
         close_loop(two.flow(), c.law(), [0.5, 0.5]), x0, 1e-3, 100, parameters={**c.law().parameters, **c.vary(kp=kp)}
     )
     alone = integrate(
-        close_loop(two.flow(), control.PD(two, kp[2], 20.0).law(), [0.5, 0.5]),
+        close_loop(two.flow(), control.PD(two, kp=kp[2], kd=20.0).law(), [0.5, 0.5]),
         x0[2],
         1e-3,
         100,
-        parameters=control.PD(two, kp[2], 20.0).law().parameters,
+        parameters=control.PD(two, kp=kp[2], kd=20.0).law().parameters,
     )
     assert np.array_equal(runs.x[2], alone.x)
 
 
 def test_the_plant_may_be_another_robot(two):
     """The law is the believed robot's; it drives any with the same joints."""
-    c = control.ComputedTorque(two, 5.0)
+    c = control.ComputedTorque(two, omega=5.0)
     heavy = two.with_payload(2.0)
     u = c(0.0, [0.1, 0.2], [0.3, 0.4], ([0.1, 0.2], [0.3, 0.4], [1.0, 2.0]))
     assert np.allclose(u, two.inverse_dynamics([0.1, 0.2], [0.3, 0.4], [1.0, 2.0]))
@@ -150,7 +154,7 @@ def test_independent_joints_have_their_poles_where_joints_are_independent():
     """cartesian-pp: M is diagonal and constant, gravity aside; each joint is its own second-order system."""
     arm = dl.load("cartesian-pp").with_gravity((0.0, 0.0, 0.0))
     for integral in (0.0, 1.5):
-        c = control.IndependentJoint(arm, [4.0, 6.0], [0.5, 1.0], integral=integral)
+        c = control.IndependentJoint(arm, omega=[4.0, 6.0], zeta=[0.5, 1.0], integral=integral)
         assert np.allclose(c.effective.values, np.diag(arm.mass_matrix([0.1, 0.2])))
         r = run(arm.flow(), c, [0.3, -0.2], [0, 0, 0, 0], 2e-4, 5000, every=250, method="dormand-prince")
         e = np.array([0.3, -0.2]) - r.x[:, :2]
@@ -166,11 +170,11 @@ def test_independent_joints_have_their_poles_where_joints_are_independent():
 
 
 def test_where_independent_joints_are_not_enough(two):
-    found = control.IndependentJoint(two, 8.0).limits()
+    found = control.IndependentJoint(two, omega=8.0).limits()
     assert found.verdict() == "the whole model is needed"
     M = two.mass_matrix(two.random_configuration(20000, seed=3))
     assert found.variation[0] == pytest.approx(np.ptp(M[:, 0, 0]) / found.inertia[0], rel=1e-2)
-    geared = control.IndependentJoint(control.add_gears(two, 1e-3, 200.0), 8.0)
+    geared = control.IndependentJoint(control.add_gears(two, 1e-3, 200.0), omega=8.0)
     assert geared.limits().verdict() == "independent joints will do"
     assert geared.effective.values[1] == pytest.approx(200**2 * 1e-3 + 1 / 3, rel=1e-9)
     side = geared.motor_side(200.0)
@@ -180,7 +184,7 @@ def test_where_independent_joints_are_not_enough(two):
 
 # ----------------------------------------------------------------------------------------------------- PD and PID
 def test_pd_rests_where_the_spring_holds_gravity(two):
-    c = control.PD(two, 150.0, 40.0)
+    c = control.PD(two, kp=150.0, kd=40.0)
     q_d = np.array([0.4, 0.5])
     r = run(two.flow(), c, q_d, [0, 0, 0, 0], 1e-3, 12000, every=12000)
     q = r.x[-1, :2]
@@ -192,19 +196,19 @@ def test_pd_rests_where_the_spring_holds_gravity(two):
 
 def test_pid_removes_what_pd_leaves_and_does_not_wind_up(two):
     q_d = np.array([0.9, 0.5])
-    c = control.JointPID(two, 150.0, 150.0, 50.0)
+    c = control.JointPID(two, kp=150.0, ki=150.0, kd=50.0)
     r = run(two.flow(), c, q_d, [0, 0, 0, 0], 1e-3, 20000, every=100)
     assert np.abs(q_d - r.x[-1, :2]).max() < 1e-6
     assert np.allclose(150.0 * r.x[-1, 4:], two.gravity_torque(q_d), rtol=1e-5)
     limit = 30.0
-    held = control.JointPID(two, 150.0, 150.0, 50.0, limit=limit)
+    held = control.JointPID(two, kp=150.0, ki=150.0, kd=50.0, limit=limit)
     r2 = run(two.flow(), held, q_d, [-1.5, 0, 0, 0], 1e-3, 20000, every=100)
     tau = r2.y[:, :2]
     assert np.abs(tau).max() <= limit
     assert (np.abs(tau) == limit).any()
     assert np.abs(q_d - r2.x[-1, :2]).max() < 1e-6
     # the same controller whose integral is not held overshoots further
-    naive = control.JointPID(two, 150.0, 150.0, 50.0)
+    naive = control.JointPID(two, kp=150.0, ki=150.0, kd=50.0)
     law = naive.law()
 
     def clipped(t, y, r, z, p):
@@ -221,9 +225,9 @@ def test_pid_removes_what_pd_leaves_and_does_not_wind_up(two):
 
 
 def test_conditions_of_pid(two):
-    good = control.JointPID(control.add_gears(two, 1e-3, 100.0), 500.0, 1.0, 500.0)
+    good = control.JointPID(control.add_gears(two, 1e-3, 100.0), kp=500.0, ki=1.0, kd=500.0)
     assert [c.verdict for c in good.conditions().items[:5]] == ["holds"] * 5
-    bad = control.JointPID(two, 500.0, 1000.0, 1.0)
+    bad = control.JointPID(two, kp=500.0, ki=1000.0, kd=1.0)
     assert bad.conditions().items[4].verdict == "fails"
 
 
@@ -262,7 +266,7 @@ def test_pd_with_gravity_converges_from_everywhere(name, gravity):
 def test_energy_falls_as_the_proof_says(two):
     """V̇ = −q̇ᵀK_d q̇, so that V(0) − V(T) is what the damping took."""
     for gravity in ("actual", "desired"):
-        c = control.PDGravity(two, 60.0, 4.0, gravity)
+        c = control.PDGravity(two, kp=60.0, kd=4.0, gravity=gravity)
         q_d = np.array([0.4, -0.8])
         r = run(two.flow(), c, q_d, [-1.0, 1.2, 0.5, -2.0], 1e-3, 2000)
         V = c.lyapunov(r.x[:, :2], r.x[:, 2:], q_d)
@@ -274,11 +278,11 @@ def test_energy_falls_as_the_proof_says(two):
 
 
 def test_desired_gravity_needs_stiffness(two):
-    weak = control.PDGravity(two, 1.0, 5.0, "desired").conditions()
+    weak = control.PDGravity(two, kp=1.0, kd=5.0, gravity="desired").conditions()
     assert not weak.proved and weak.failed[0].statement.startswith("K_p + ∂g/∂q")
-    assert control.PDGravity(two, 1.0, 5.0).conditions().failed == ()
+    assert control.PDGravity(two, kp=1.0, kd=5.0).conditions().failed == ()
     # and indeed there are other places to rest: hanging the other way
-    c = control.PDGravity(two, 1.0, 5.0, "desired")
+    c = control.PDGravity(two, kp=1.0, kd=5.0, gravity="desired")
     r = run(two.flow(), c, [2.0, 0.0], [-2.0, 0, 0, 0], 1e-3, 20000, every=20000)
     assert np.abs(r.x[-1, 2:]).max() < 1e-5 and abs(r.x[-1, 0] - 2.0) > 1.0
 
@@ -289,7 +293,7 @@ def test_computed_torque_decays_at_the_designed_poles(zeta):
     arm = dl.load("panda")
     omega = np.linspace(3.0, 6.0, 7)
     motion = Sine(arm.random_configuration(seed=1), np.full(7, 0.3), np.linspace(1, 2, 7))
-    c = control.ComputedTorque(arm, omega, zeta)
+    c = control.ComputedTorque(arm, omega=omega, zeta=zeta)
     q, qd, _ = motion(0.0)
     e0, v0 = np.linspace(-0.2, 0.2, 7), np.linspace(0.5, -0.5, 7)
     x0 = np.concatenate((q - e0, qd - v0))
@@ -317,7 +321,7 @@ def test_computed_torque_with_matrices(two):
 def test_a_payload_leaves_the_error_that_was_predicted():
     arm = dl.load("ur5e")
     heavy = arm.with_payload(3.0)
-    c = control.ComputedTorque(arm, 8.0)
+    c = control.ComputedTorque(arm, omega=8.0)
     q_d = np.array([0.3, -1.0, 0.9, 0.4, 0.8, 0.1])
     r = run(heavy.flow(), c, q_d, np.r_[q_d, np.zeros(6)], 1e-3, 9000, every=9000)
     q = r.x[-1, :6]
@@ -330,7 +334,7 @@ def test_computed_torque_knows_friction_if_told():
     arm = dl.load("puma560")
     assert np.abs(arm.friction_torque(np.zeros(6), np.ones(6))).max() > 0
     q, qd, w = np.random.default_rng(0).uniform(-1, 1, (3, 6))
-    u = control.ComputedTorque(arm, 5.0, friction=True)(0.0, q, qd, (q, qd, w))
+    u = control.ComputedTorque(arm, omega=5.0, friction=True)(0.0, q, qd, (q, qd, w))
     assert np.allclose(u, arm.inverse_dynamics(q, qd, w, friction=True))
 
 
@@ -338,8 +342,8 @@ def test_computed_torque_knows_friction_if_told():
 def test_feedforward_and_computed_torque_agree_on_the_motion(two, motion):
     q, qd, qdd = motion(0.7)
     torque = two.inverse_dynamics(q, qd, qdd)
-    ct, ff = control.ComputedTorque(two, 5.0), control.Feedforward(two)
-    both = control.FeedforwardPD(two, 50.0, 10.0)
+    ct, ff = control.ComputedTorque(two, omega=5.0), control.Feedforward(two)
+    both = control.FeedforwardPD(two, kp=50.0, kd=10.0)
     for c in (ct, ff, both):
         assert np.allclose(c(0.7, q, qd, motion), torque, atol=1e-12)
     # off it they differ by the model's terms at the wanted state against the actual one
@@ -370,10 +374,10 @@ def test_pure_feedforward_drifts(two, motion):
 def test_rows_are_those_of_motion_functions():
     arm = dl.load("ur5e")
     for rows in ("position", ("vx", "vz"), "orientation", np.array([True, True, False, False, False, True]), "vy"):
-        names = control.TaskComputedTorque(arm, 5.0, rows=rows).task.names
+        names = control.TaskComputedTorque(arm, omega=5.0, rows=rows).task.names
         places = [("x", "y", "z", "a1", "a2", "a3").index(name) for name in names]
         assert np.array_equal(motion_task(rows).matrix, np.eye(6)[places])
-    assert control.TaskComputedTorque(arm, 5.0, rows=("position", "a1")).task.names == ("x", "y", "z", "a1")
+    assert control.TaskComputedTorque(arm, omega=5.0, rows=("position", "a1")).task.names == ("x", "y", "z", "a1")
 
 
 @pytest.mark.parametrize("rows", [("x", "y"), "planar"])
@@ -382,7 +386,7 @@ def test_task_errors_decay_at_the_designed_poles(rows):
     q0 = np.array([0.3, 0.6, -0.9])
     x0 = np.array([*arm.fk(q0)[:2, 3], q0.sum()])[: 2 if rows != "planar" else 3]
     x_d = x0 + np.array([0.1, -0.05, 0.3])[: len(x0)]
-    c = control.TaskComputedTorque(arm, 5.0, 0.6, rows=rows)
+    c = control.TaskComputedTorque(arm, omega=5.0, zeta=0.6, rows=rows)
     r = run(arm.flow(), c, x_d, np.r_[q0, 0, 0, 0], 5e-4, 2000, every=100, method="dormand-prince")
     x = np.column_stack((arm.fk(r.x[:, :3])[:, :2, 3], r.x[:, :3].sum(-1)))[:, : len(x0)]
     for j in range(len(x0)):
@@ -396,7 +400,7 @@ def test_free_joints_come_to_rest_in_their_posture():
     q0 = np.array([0.1, -0.4, 0.2, -2.0, 0.1, 1.6, 0.4])
     posture = q0 + np.array([0.3, 0, 0, 0, 0, 0, 0.5])
     c = control.TaskComputedTorque(
-        arm, 6.0, rows="pose", angles="zyx", null_damping=8.0, posture=posture, posture_stiffness=16.0
+        arm, omega=6.0, rows="pose", angles="zyx", null_damping=8.0, posture=posture, posture_stiffness=16.0
     )
     T = arm.fk(q0)
     alpha = [np.arctan2(T[1, 0], T[0, 0]), -np.arcsin(T[2, 0]), np.arctan2(T[2, 1], T[2, 2])]
@@ -418,7 +422,7 @@ def test_impedance_gives_way_as_a_spring(inertia):
     q0 = np.array([0.3, 0.6, -0.9])
     x_d = arm.fk(q0)[:2, 3]
     K = np.array([[300.0, 50.0], [50.0, 200.0]])
-    c = control.Impedance(arm, K, 60.0, inertia, rows=("x", "y"))
+    c = control.Impedance(arm, stiffness=K, damping=60.0, inertia=inertia, rows=("x", "y"))
     flow = arm.flow(f_tip=True)
     if inertia is not None:
         flow = control.add_sensors(flow, WRENCH, 0.005)
@@ -440,7 +444,7 @@ def test_impedance_has_the_mass_it_is_told():
     J = arm.jacobian(q0)[:2]
     own = J @ np.linalg.solve(arm.mass_matrix(q0), J.T)
     for inertia, mobility in ((None, own), ([2.0, 4.0], np.diag([0.5, 0.25]))):
-        c = control.Impedance(arm, 100.0, 20.0, inertia, rows=("x", "y"), null_damping=0.0)
+        c = control.Impedance(arm, stiffness=100.0, damping=20.0, inertia=inertia, rows=("x", "y"), null_damping=0.0)
         given = {} if inertia is None else {"measured": -push}
         tau = c(0.0, q0, np.zeros(3), x_d, **given)
         qdd = arm.forward_dynamics(q0, np.zeros(3), tau, -push)
@@ -452,7 +456,7 @@ def test_natural_impedance_is_passive():
     arm = dl.load("planar-3r")
     q0, qd0 = np.array([0.3, 0.6, -0.9]), np.array([2.0, -3.0, 4.0])
     x_d = arm.fk(q0)[:2, 3] + [0.1, -0.2]
-    c = control.Impedance(arm, [200.0, 300.0], [15.0, 25.0], rows=("x", "y"))
+    c = control.Impedance(arm, stiffness=[200.0, 300.0], damping=[15.0, 25.0], rows=("x", "y"))
     r = run(arm.flow(), c, x_d, np.r_[q0, qd0], 5e-4, 1000)
     q, qd = r.x[:, :3], r.x[:, 3:]
     J = arm.jacobian(q)[:, :2]
@@ -470,7 +474,9 @@ def test_impedance_with_angles_feels_moments():
     arm = dl.load("planar-3r")
     q0 = np.array([0.3, 0.6, -0.9])
     x_d = np.r_[arm.fk(q0)[:2, 3], q0.sum()]
-    c = control.Impedance(arm, [200.0, 200.0, 30.0], [40.0, 40.0, 8.0], [2.0, 2.0, 0.2], rows="planar")
+    c = control.Impedance(
+        arm, stiffness=[200.0, 200.0, 30.0], damping=[40.0, 40.0, 8.0], inertia=[2.0, 2.0, 0.2], rows="planar"
+    )
     flow = control.add_sensors(arm.flow(f_tip=True), WRENCH, 0.005)
     start = np.zeros(len(flow.states))
     start[:3] = q0
@@ -486,12 +492,12 @@ def test_hybrid_control_presses_and_moves():
     wall = plane((0, float(arm.fk(q0)[1, 3]), 0), (0, 1, 0))
     system = Constrained(arm, wall)
     q1 = system.close(q0 + np.array([0.2, 0.1, -0.1])).q
-    c = control.HybridForce(system, 7.0, 5.0)
+    c = control.HybridForce(system, force=7.0, omega=5.0)
     r = run(system.flow(), c, q1, np.r_[q0, 0, 0, 0], 1e-3, 4000, every=100)
     assert np.abs(r.y[:, 0] - 7.0).max() < 1e-8  # λ, the first output, from the first instant
     assert np.abs(r.x[-1, :3] - q1).max() < 1e-6
     # the part of τ that moves is P τ: the force does not enter it
-    softer = control.HybridForce(system, 0.0, 5.0)
+    softer = control.HybridForce(system, force=0.0, omega=5.0)
     q, qd = r.x[3, :3], r.x[3, 3:6]
     P = system.projection(q)
     assert np.allclose(P @ c(0, q, qd, q1), P @ softer(0, q, qd, q1), atol=1e-10)
@@ -503,9 +509,11 @@ def test_hybrid_control_with_a_force_sensor_forgives_the_model():
     q0 = np.array([0.3, 0.6, -0.9])
     wall = plane((0, float(arm.fk(q0)[1, 3]), 0), (0, 1, 0))
     system, heavy = Constrained(arm, wall), Constrained(arm.with_payload(0.5), wall)
-    blind = run(heavy.flow(), control.HybridForce(system, 7.0, 5.0), q0, np.r_[q0, 0, 0, 0], 1e-3, 4000, every=4000)
+    blind = run(
+        heavy.flow(), control.HybridForce(system, force=7.0, omega=5.0), q0, np.r_[q0, 0, 0, 0], 1e-3, 4000, every=4000
+    )
     assert blind.y[-1, 0] == pytest.approx(7.0 - 0.5 * 9.81, abs=0.05)  # the payload's weight is missing
-    c = control.HybridForce(system, 7.0, 5.0, force_gain=5.0)
+    c = control.HybridForce(system, force=7.0, omega=5.0, force_gain=5.0)
     flow = heavy.flow()
     flow = control.add_sensors(flow, [o for o in flow.outputs if o.startswith("multiplier")], 0.01)
     seeing = run(flow, c, q0, np.r_[q0, 0, 0, 0, 7.0], 1e-3, 5000, every=5000)
@@ -515,7 +523,7 @@ def test_hybrid_control_with_a_force_sensor_forgives_the_model():
 # ------------------------------------------------------------------------------------------------------ observer
 def test_momentum_observer_follows_with_its_lag():
     arm = dl.load("planar-3r")
-    observer = control.MomentumObserver(arm, [20.0, 30.0, 40.0])
+    observer = control.MomentumObserver(arm, gain=[20.0, 30.0, 40.0])
     c = observer.with_controller(control.PDGravity.for_bandwidth(arm, 6.0))
     q0 = np.array([0.3, 0.6, -0.9])
     push = np.r_[4.0, -7.0, np.zeros(4)]
@@ -549,14 +557,14 @@ def test_observer_takes_a_disturbance_off():
     flow = arm.flow(f_tip=True)
     plain = control.PDGravity.for_bandwidth(arm, 8.0)
     without = run(flow, plain, q_d, np.r_[q_d, 0, 0], 1e-3, 5000, every=5000, **inputs)
-    observer = control.MomentumObserver(arm, 30.0)
+    observer = control.MomentumObserver(arm, gain=30.0)
     helped = run(flow, observer.with_controller(plain, True), q_d, np.r_[q_d, 0, 0], 1e-3, 5000, every=5000, **inputs)
     assert np.abs(without.x[-1, :2] - q_d).max() > 0.01
     assert np.abs(helped.x[-1, :2] - q_d).max() < 1e-6
 
 
 def test_the_observer_starts_at_the_momentum_that_is_measured(two):
-    observer, qd = control.MomentumObserver(two, 20.0), np.array([3.0, 0.0])
+    observer, qd = control.MomentumObserver(two, gain=20.0), np.array([3.0, 0.0])
     c = observer.with_controller(control.PDGravity.for_bandwidth(two, 6.0), compensate=True)
     q = np.array([0.1, 0.2])
     law = c.law()
@@ -565,7 +573,7 @@ def test_the_observer_starts_at_the_momentum_that_is_measured(two):
     found = dl.simulate(two, observer.with_controller(c.controller), q0=q, qd0=qd, reference=q, duration=0.2)
     z = np.stack([found[name] for name in observer.states], axis=-1)
     assert np.abs(observer.estimate(found.q, found.qd, z)).max() < 1e-5  # K times the integrator's error in p
-    integral = observer.with_controller(control.JointPID(two, 80.0, 20.0, 15.0)).law()
+    integral = observer.with_controller(control.JointPID(two, kp=80.0, ki=20.0, kd=15.0)).law()
     assert np.allclose(integral.start([*q, *qd]), [0, 0, *observer.start(q, qd)], atol=1e-12)
     driven = dl.DrivenRobot(two, dl.DCMotor(1.0, 0.05), [50.0, 50.0])
     assert np.allclose(control.VoltageControl(driven, c).law().start([*q, *qd]), observer.start(q, qd), atol=1e-12)
@@ -589,7 +597,7 @@ def test_a_limit_of_the_law_itself_is_looked_at(two):
 
 
 def test_a_singular_task_is_called_singular(two):
-    c = control.TaskComputedTorque(two, 5.0, rows=("x", "y"))
+    c = control.TaskComputedTorque(two, omega=5.0, rows=("x", "y"))
     with pytest.raises(dl.SingularityError, match="the task x, y of 'planar-2r' is singular in this state"):
         c(0.0, [0.3, 0.0], [0.0, 0.0], [1.0, 0.5])
     with pytest.raises(dl.SingularityError, match=r"in state \[1\] of the batch"):
@@ -598,7 +606,7 @@ def test_a_singular_task_is_called_singular(two):
 
 def test_a_missing_force_sensor_is_named():
     three = dl.load("planar-3r")
-    soft = control.Impedance(three, 200.0, 40.0, inertia=2.0, rows=("x", "y"))
+    soft = control.Impedance(three, stiffness=200.0, damping=40.0, inertia=2.0, rows=("x", "y"))
     with pytest.raises(dl.UnknownNameError, match="'sensed_f_x'.*dalembert.control.add_sensors"):
         dl.simulate(three, soft, q0=[0.3, 0.6, -0.9], reference=[1.0, 0.5], duration=0.1)
     flow = control.add_sensors(three.flow(f_tip=True), WRENCH, 0.01)  # what the words say works
@@ -623,7 +631,7 @@ def test_the_belief_of_what_drives_motors_is_checked(two):
     driven = dl.DrivenRobot(two, dl.DCMotor(1.0, 0.05, inertia=1e-4), [60.0, 40.0])
 
     def belief(robot):
-        found = control.VoltageControl(driven, control.ComputedTorque(robot, 8.0)).conditions().items
+        found = control.VoltageControl(driven, control.ComputedTorque(robot, omega=8.0)).conditions().items
         return next(x for x in found if x.statement.startswith("the inner model is the driven arm"))
 
     wrong = belief(two)
@@ -638,7 +646,7 @@ def test_computed_torque_by_volts(two, motion):
     driven = dl.DrivenRobot(two, motor, [60.0, 40.0])
     seen = control.reflect_motors(driven)
     assert np.allclose(seen.mass_matrix([0.1, 0.2]), driven.mass_matrix([0.1, 0.2]))
-    c = control.VoltageControl(driven, control.ComputedTorque(seen, 8.0, 0.7))
+    c = control.VoltageControl(driven, control.ComputedTorque(seen, omega=8.0, zeta=0.7))
     q, qd, _ = motion(0.0)
     e0 = np.array([0.05, -0.03])
     r = run(driven.flow(), c, motion, np.r_[q - e0, qd], 5e-4, 2000, every=100, method="dormand-prince")
@@ -651,11 +659,11 @@ def test_computed_torque_by_volts(two, motion):
 def test_current_feedback_shortens_the_armatures_lag(two, motion):
     motor = dl.DCMotor(resistance=1.0, torque_constant=0.05, inertia=1e-4, inductance=5e-3)
     driven = dl.DrivenRobot(two, motor, [50.0, 50.0])
-    inner = control.ComputedTorque(control.reflect_motors(driven), 8.0)
+    inner = control.ComputedTorque(control.reflect_motors(driven), omega=8.0)
     q, qd, _ = motion(0.0)
     left = []
     for gain in (0.0, 20.0):
-        c = control.VoltageControl(driven, inner, gain)
+        c = control.VoltageControl(driven, inner, current_gain=gain)
         r = run(driven.flow(), c, motion, np.r_[q, qd, 0, 0], 1e-4, 20000, every=100)
         left.append(np.abs(motion(r.t)[0] - r.x[:, :2])[100:].max())
         assert c.conditions().items[-2].numbers["L/(R + k_c)"] == pytest.approx(5e-3 / (1 + gain))
@@ -665,7 +673,7 @@ def test_current_feedback_shortens_the_armatures_lag(two, motion):
 def test_volts_through_belts(two):
     """G full: τ = Gᵀ τ_m still gives the joints what was asked."""
     driven = dl.DrivenRobot(two, dl.DCMotor(1.0, 0.05), dl.Transmission([[50.0, 20.0], [0.0, 40.0]]))
-    inner = control.PDGravity(two, 100.0, 20.0)
+    inner = control.PDGravity(two, kp=100.0, kd=20.0)
     c = control.VoltageControl(driven, inner)
     q, qd, q_d = np.array([0.1, 0.2]), np.array([0.3, -0.2]), np.array([0.5, 0.5])
     v = c(0.0, q, qd, q_d)
@@ -677,7 +685,7 @@ def test_volts_through_belts(two):
 @pytest.mark.parametrize("gravity", ["desired", "online"])
 def test_flexible_joints_come_to_the_set_point(two, gravity):
     flexible = dl.FlexibleRobot(two, stiffness=300.0, rotor_inertia=1e-4, gear_ratio=50.0)
-    c = control.FlexiblePD(flexible, 200.0, 30.0, gravity)
+    c = control.FlexiblePD(flexible, kp=200.0, kd=30.0, gravity=gravity)
     assert [x.verdict for x in c.conditions().items[:4]] == ["holds"] * 4
     q_d = np.array([0.5, 0.3])
     rng = np.random.default_rng(0)
@@ -687,14 +695,14 @@ def test_flexible_joints_come_to_the_set_point(two, gravity):
     assert np.abs(r.x[:, -1, :2] - q_d).max() < 1e-6
     assert np.allclose(r.x[:, -1, 2:4], c.motor_set_point(q_d), atol=1e-6)
     soft = dl.FlexibleRobot(two, stiffness=15.0, rotor_inertia=1e-4, gear_ratio=50.0)
-    verdicts = [x.verdict for x in control.FlexiblePD(soft, 200.0, 30.0).conditions().items]
+    verdicts = [x.verdict for x in control.FlexiblePD(soft, kp=200.0, kd=30.0).conditions().items]
     assert verdicts[2] == "fails"
 
 
 def test_flexible_joints_made_linear(two):
     """Four poles at −ω: e(t) = e₀ e^(−ωt) (1 + ωt + (ωt)²/2 + (ωt)³/6) from a start with ë = e⃛ = 0."""
     flexible = dl.FlexibleRobot(two, stiffness=300.0, rotor_inertia=1e-4, gear_ratio=50.0)
-    c = control.FlexibleLinearizing(flexible, [8.0, 12.0])
+    c = control.FlexibleLinearizing(flexible, omega=[8.0, 12.0])
     q_d = np.array([0.5, 0.3])
     theta = two.gravity_torque([0.0, 0.0]) / 300.0  # the springs hold the links: q̈ = q⃛ = 0
     r = run(flexible.flow(), c, q_d, np.r_[0, 0, theta, 0, 0, 0, 0], 2e-4, 5000, every=250, method="dormand-prince")
@@ -717,47 +725,62 @@ def test_reference_torque_is_m_c_g():
 
 
 BAD = [
-    (lambda a: control.PD(a, -1.0, 1.0), "kp of 'joint1' is -1; it must be greater than 0"),
-    (lambda a: control.PD(a, 0.0, 1.0), "kp of 'joint1' is 0; it must be greater than 0"),
-    (lambda a: control.PD(a, [1.0, 2.0, 3.0], 1.0), r"kp has shape \(3,\); give one number .*, one per joint \(2\)"),
-    (lambda a: control.PD(a, [[1.0, 2.0], [0.0, 1.0]], 1.0), r"kp is not symmetric: \[0, 1\] is 2 and \[1, 0\] is 0"),
-    (lambda a: control.PD(a, [[1.0, 2.0], [2.0, 1.0]], 1.0), "kp is not positive definite: its smallest eig.* is -1"),
-    (lambda a: control.PD(a, np.nan, 1.0), "kp is nan; it must be a finite number"),
-    (lambda a: control.PD(a, "stiff", 1.0), "kp must be a rectangular array of real numbers"),
-    (lambda a: control.PD("arm", 1.0, 1.0), r"PD takes a Robot \(dalembert.load gives one\), got str"),
+    (lambda a: control.PD(a, kp=-1.0, kd=1.0), "kp of 'joint1' is -1; it must be greater than 0"),
+    (lambda a: control.PD(a, kp=0.0, kd=1.0), "kp of 'joint1' is 0; it must be greater than 0"),
+    (
+        lambda a: control.PD(a, kp=[1.0, 2.0, 3.0], kd=1.0),
+        r"kp has shape \(3,\); give one number .*, one per joint \(2\)",
+    ),
+    (
+        lambda a: control.PD(a, kp=[[1.0, 2.0], [0.0, 1.0]], kd=1.0),
+        r"kp is not symmetric: \[0, 1\] is 2 and \[1, 0\] is 0",
+    ),
+    (
+        lambda a: control.PD(a, kp=[[1.0, 2.0], [2.0, 1.0]], kd=1.0),
+        "kp is not positive definite: its smallest eig.* is -1",
+    ),
+    (lambda a: control.PD(a, kp=np.nan, kd=1.0), "kp is nan; it must be a finite number"),
+    (lambda a: control.PD(a, kp="stiff", kd=1.0), "kp must be a rectangular array of real numbers"),
+    (lambda a: control.PD("arm", kp=1.0, kd=1.0), r"PD takes a Robot \(dalembert.load gives one\), got str"),
     (lambda a: control.ComputedTorque(a), "takes omega and zeta, or kp and kd; got neither"),
-    (lambda a: control.ComputedTorque(a, 5.0, kp=1.0, kd=1.0), "takes omega and zeta, or kp and kd; got both"),
+    (lambda a: control.ComputedTorque(a, omega=5.0, kp=1.0, kd=1.0), "takes omega and zeta, or kp and kd; got both"),
     (lambda a: control.ComputedTorque(a, kp=1.0), "needs both kp and kd"),
-    (lambda a: control.ComputedTorque(a, np.eye(2) + 0.1), "omega and zeta are numbers"),
-    (lambda a: control.ComputedTorque(a, 5.0, friction=1), "friction is a switch"),
-    (lambda a: control.PDGravity(a, 1.0, 1.0, "wanted"), "unknown gravity to compensate 'wanted'"),
+    (lambda a: control.ComputedTorque(a, omega=np.eye(2) + 0.1), "omega and zeta are numbers"),
+    (lambda a: control.ComputedTorque(a, omega=5.0, friction=1), "friction is a switch"),
+    (lambda a: control.PDGravity(a, kp=1.0, kd=1.0, gravity="wanted"), "unknown gravity to compensate 'wanted'"),
     (lambda a: control.PDGravity.for_bandwidth(a, -1.0), "omega is -1.0; it must be greater than 0"),
-    (lambda a: control.IndependentJoint(a, 5.0, integral=-1.0), "integral is -1.0; it must not be less than 0"),
-    (lambda a: control.IndependentJoint(a, np.eye(2) + 0.1), "omega is one number or one per joint"),
-    (lambda a: control.JointPID(a, 1.0, 1.0, 1.0, limit=[[1.0, 0.2], [0.2, 1.0]]), "limit is a torque"),
-    (lambda a: control.TaskComputedTorque(a, 5.0, rows="elbow"), "unknown rows 'elbow'"),
-    (lambda a: control.TaskComputedTorque(a, 5.0, rows="position"), "3 rows for 2 joints"),
-    (lambda a: control.TaskComputedTorque(a, 5.0, rows=("x", "w")), "unknown rows 'w'"),
-    (lambda a: control.TaskComputedTorque(a, 5.0, rows="wz"), "unknown rows 'wz'"),
-    (lambda a: control.TaskComputedTorque(a, 5.0, rows=[False] * 6), "or six truth values; got"),
-    (lambda a: control.TaskComputedTorque(a, 5.0, rows=3), "or six truth values; got 3"),
-    (lambda a: control.TaskComputedTorque(a, 5.0, rows=("x",), angles="zzz"), "unknown Euler sequence 'zzz'"),
-    (lambda a: control.TaskComputedTorque(a, 5.0, rows=("x",), posture=[1.0]), r"posture has shape \(1,\)"),
-    (lambda a: control.HybridForce(a, 1.0, 5.0), "HybridForce takes a Constrained, got Robot"),
-    (lambda a: control.MomentumObserver(a, 0.0), "gain of 'joint1' is 0"),
-    (lambda a: control.VoltageControl(a, control.PD(a, 1.0, 1.0)), "VoltageControl takes a DrivenRobot, got Robot"),
-    (lambda a: control.FlexiblePD(a, 1.0, 1.0), "FlexiblePD takes a FlexibleRobot, got Robot"),
+    (lambda a: control.IndependentJoint(a, omega=5.0, integral=-1.0), "integral is -1.0; it must not be less than 0"),
+    (lambda a: control.IndependentJoint(a, omega=np.eye(2) + 0.1), "omega is one number or one per joint"),
+    (lambda a: control.JointPID(a, kp=1.0, ki=1.0, kd=1.0, limit=[[1.0, 0.2], [0.2, 1.0]]), "limit is a torque"),
+    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows="elbow"), "unknown rows 'elbow'"),
+    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows="position"), "3 rows for 2 joints"),
+    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows=("x", "w")), "unknown rows 'w'"),
+    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows="wz"), "unknown rows 'wz'"),
+    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows=[False] * 6), "or six truth values; got"),
+    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows=3), "or six truth values; got 3"),
+    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows=("x",), angles="zzz"), "unknown Euler sequence 'zzz'"),
+    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows=("x",), posture=[1.0]), r"posture has shape \(1,\)"),
+    (lambda a: control.HybridForce(a, force=1.0, omega=5.0), "HybridForce takes a Constrained, got Robot"),
+    (lambda a: control.MomentumObserver(a, gain=0.0), "gain of 'joint1' is 0"),
+    (
+        lambda a: control.VoltageControl(a, control.PD(a, kp=1.0, kd=1.0)),
+        "VoltageControl takes a DrivenRobot, got Robot",
+    ),
+    (lambda a: control.FlexiblePD(a, kp=1.0, kd=1.0), "FlexiblePD takes a FlexibleRobot, got Robot"),
     (lambda a: control.add_sensors(a.flow(), ["f_x"], 0.1), "unknown input or output of 'planar-2r' 'f_x'"),
     (lambda a: control.add_sensors(a.flow(), ["joint1_torque"], 0.0), "time_constant is 0.0; it must be greater than"),
-    (lambda a: control.PD(dl.load("four-bar"), 1.0, 1.0), "has 1 loop"),
-    (lambda a: control.PD(a, 1.0, 1.0)(0.0, [0, 0], [0, 0]), "PD needs a reference"),
-    (lambda a: control.PD(a, 1.0, 1.0)(0.0, [0, 0, 0], [0, 0], [0, 0]), "PD measures 4 numbers .* and got 5"),
-    (lambda a: control.PD(a, 1.0, 1.0)(0.0, [0, 0], [0, 0], [0, 0, 0]), r"PD follows 4 numbers .* has shape \(3,\)"),
-    (lambda a: control.PD(a, 1.0, 1.0)(0.0, [0, np.inf], [0, 0], [0, 0]), "is inf; it must be a finite number"),
-    (lambda a: control.PD(a, 1.0, 1.0)(0.0, [0, 0], [0, 0], [0, 0], z=[1.0]), "PD has no state of its own"),
-    (lambda a: control.PD(a, 1.0, 1.0)(0.0, [0, 0], [0, 0], [0, 0], kp=1.0), "unknown parameter of PD 'kp'"),
-    (lambda a: control.PD(a, 1.0, 1.0).vary(ki=1.0), "unknown gain 'ki'"),
-    (lambda a: control.PD(a, 1.0, 1.0).vary(kp=[1.0]), r"kp has shape \(1,\); it must end in \(2,\)"),
+    (lambda a: control.PD(dl.load("four-bar"), kp=1.0, kd=1.0), "has 1 loop"),
+    (lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, 0], [0, 0]), "PD needs a reference"),
+    (lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, 0, 0], [0, 0], [0, 0]), "PD measures 4 numbers .* and got 5"),
+    (
+        lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, 0], [0, 0], [0, 0, 0]),
+        r"PD follows 4 numbers .* has shape \(3,\)",
+    ),
+    (lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, np.inf], [0, 0], [0, 0]), "is inf; it must be a finite number"),
+    (lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, 0], [0, 0], [0, 0], z=[1.0]), "PD has no state of its own"),
+    (lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, 0], [0, 0], [0, 0], kp=1.0), "unknown parameter of PD 'kp'"),
+    (lambda a: control.PD(a, kp=1.0, kd=1.0).vary(ki=1.0), "unknown gain 'ki'"),
+    (lambda a: control.PD(a, kp=1.0, kd=1.0).vary(kp=[1.0]), r"kp has shape \(1,\); it must end in \(2,\)"),
 ]
 
 
@@ -782,14 +805,14 @@ def test_an_integral_takes_away_what_computed_torque_leaves():
     k_i."""
     arm = dl.load("planar-2r")
     loaded = arm.with_payload(0.3)
-    plain, law = control.ComputedTorque(arm, 10.0), control.ComputedTorque(arm, 10.0, ki=150.0)
+    plain, law = control.ComputedTorque(arm, omega=10.0), control.ComputedTorque(arm, omega=10.0, ki=150.0)
     ends = [dl.simulate(loaded, c, q0=[0, 0], reference=[0.5, 0.5], duration=15.0).q[-1] for c in (plain, law)]
     assert np.abs(ends[0] - 0.5).max() > 1e-2 and np.abs(ends[1] - 0.5).max() < 1e-6
     wanted = np.roots([1, 20, 100, 150])
     assert len(law.poles) == 6 and np.abs(law.poles[:, None] - wanted).min(axis=1).max() < 1e-8
     assert law.law().states == ("joint1_integral", "joint2_integral")
     assert (law.steady_error([0.5, 0.5], loaded) == 0).all()
-    failing = control.ComputedTorque(arm, 10.0, ki=2500.0).conditions()  # k_i > k_d k_p
+    failing = control.ComputedTorque(arm, omega=10.0, ki=2500.0).conditions()  # k_i > k_d k_p
     assert any(c.verdict == "fails" and "stable" in c.statement for c in failing.items)
 
 
@@ -809,3 +832,39 @@ def test_controllers_of_driven_joints_hold_a_mobile_arm(make):
         q, others = robot.home[3:], np.array([0.3, -0.2, 0.7])
         tau = law(0.0, q, np.zeros(7), q, measured=others)
         assert np.abs(tau - robot.gravity_torque(np.concatenate((others, q)))[3:]).max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("make", "keyword"),
+    [
+        (lambda a: control.PD(a, 100, 20), "kp"),
+        (lambda a: control.ComputedTorque(a, 400, 40), "omega"),
+        (lambda a: control.JointPID(a, 1, 1, 1), "ki"),
+        (lambda a: control.Impedance(a, 1, 1), "stiffness"),
+        (lambda a: control.AdaptiveControl(a, 1, 1, 1), "rate"),
+        (lambda a: control.MomentumObserver(a, 20), "gain"),
+        (lambda a: control.PID(2.0, 1.0), "k_i"),
+    ],
+)
+def test_a_positional_gain_raises_an_error_that_names_the_keyword(make, keyword):
+    with pytest.raises(dl.InputError, match=rf"\b{keyword}=") as caught:
+        make(dl.load("planar-2r"))
+    assert "keyword" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [name for name in control.CONTROLLERS if name != "predictive"])  # which has no gains
+def test_gains_are_keywords_in_the_order_kp_ki_kd(name):
+    entry = control.CONTROLLERS[name]
+    parameters = inspect.signature(entry.controller).parameters.values()
+    keywords = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    assert {p.name for p in parameters} - set(keywords) <= {
+        "robot",
+        "flexible",
+        "system",
+        "driven",
+        "controller",
+        "uncertainty",
+    }
+    assert [name for name in keywords if name in {"kp", "ki", "kd"}] == [
+        name for name in ("kp", "ki", "kd") if name in keywords
+    ]

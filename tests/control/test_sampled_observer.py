@@ -27,7 +27,7 @@ def record(arm, h, seconds=4.0):
 def test_a_step_rises_as_it_should_and_nothing_else_does(rates):
     arm = dl.load("elbow-3r")
     t, q, qd, tau = record(arm, 0.002)
-    seen = MomentumObserver(arm, [20.0, 30.0, 40.0]).sampled(0.002, rates)
+    seen = MomentumObserver(arm, gain=[20.0, 30.0, 40.0]).sampled(0.002, rates)
     quiet = seen.residuals(q, qd, tau)
     # differences at half steps, and lags that M(q) does not share: of second order in both
     assert np.abs(quiet).max() < (1e-4 if rates else 0.05) * np.abs(tau).max()
@@ -43,7 +43,7 @@ def test_any_gain_is_stable_at_any_step():
     arm = dl.load("planar-2r")
     _, q, qd, tau = record(arm, 1 / 30)
     for gain in (1.0, 25.0, 1e4):
-        seen = MomentumObserver(arm, gain).sampled(1 / 30)
+        seen = MomentumObserver(arm, gain=gain).sampled(1 / 30)
         assert np.abs(seen.residuals(q, qd, tau)).max() < 0.01 * np.abs(tau).max()
 
 
@@ -51,7 +51,7 @@ def test_the_kernel_is_the_replay_step_by_step():
     arm = dl.load("planar-2r")
     _, q, qd, tau = record(arm, 0.01, 0.5)
     for rates in (True, False):
-        seen = MomentumObserver(arm, 20.0, friction=True).sampled(0.01, rates)
+        seen = MomentumObserver(arm, gain=20.0, friction=True).sampled(0.01, rates)
         expected = seen.residuals(q, qd, tau)
         kernel, z = seen.kernel([0.1, 1e9]), np.zeros(seen.size)
         for k in range(len(q)):
@@ -66,7 +66,7 @@ def test_c_sees_the_same(tmp_path):
     arm = dl.load("planar-2r")
     _, q, qd, tau = record(arm, 0.01, 0.5)
     tau[20:] += 3.0
-    seen = MomentumObserver(arm, 20.0).sampled(0.01)
+    seen = MomentumObserver(arm, gain=20.0).sampled(0.01)
     kernel = seen.kernel([1.0, 1.0])
     (tmp_path / "watch.c").write_text(kernel.c_source("watch"))
     flags = [GCC, "-std=c99", "-O2", "-shared", "-fPIC", "watch.c", "-o", "watch.so", "-lm"]
@@ -86,6 +86,6 @@ def test_c_sees_the_same(tmp_path):
 def test_wrong_words():
     arm = dl.load("planar-2r")
     with pytest.raises(dl.InputError, match="step is 0.0; it must be greater than 0"):
-        MomentumObserver(arm, 20.0).sampled(0.0)
+        MomentumObserver(arm, gain=20.0).sampled(0.0)
     with pytest.raises(dl.InputError, match="rates"):
-        MomentumObserver(arm, 20.0).sampled(0.01, rates="yes")
+        MomentumObserver(arm, gain=20.0).sampled(0.01, rates="yes")

@@ -191,7 +191,8 @@ def test_gains_for_stiffness_and_critical_damping():
 
 def test_pd_law_in_simulation_is_the_closed_loop():
     system = MassSpringDamper(2, 1, 3)
-    law = SpringServo(*system.gains_for(20)).law()
+    k_p, k_v = system.gains_for(20)
+    law = SpringServo(k_p=k_p, k_v=k_v).law()
     run = integrate(close_loop(system.flow(), law), [0.5, -1.0], 1e-3, 2000, list(law.parameters.values()))
     wanted = system.closed_loop(*system.gains_for(20)).response(run.t, 0.5, -1.0)
     assert error(run.x, np.stack(wanted, -1)) < 1e-10  # RK4 with 1 ms
@@ -199,7 +200,7 @@ def test_pd_law_in_simulation_is_the_closed_loop():
 
 def test_partition_leaves_a_unit_mass():
     model = MassSpringDamper(3, 0.7, 11)
-    servo = PartitionedServo(model, 9.0, follow=False)
+    servo = PartitionedServo(model, k_p=9.0, follow=False)
     assert servo.k_v == 6.0 and servo.partition(0.2, -0.5) == (3, 0.7 * -0.5 + 11 * 0.2)
     law = servo.law()
     x, v = 0.2, -0.5
@@ -229,7 +230,7 @@ class Wave(Reference):
 def test_error_along_a_trajectory_is_its_closed_form(k_i):
     """ë + k_v ė + k_p e [+ k_i ∫e] = a_dist, whatever the trajectory; e(t) to the accuracy of RK4 with 1 ms."""
     model, a_dist = MassSpringDamper(2, 0.5, 3), 0.8
-    servo = PartitionedServo(model, 16.0, 6.0, k_i)
+    servo = PartitionedServo(model, k_p=16.0, k_v=6.0, k_i=k_i)
     law = servo.law()
     flow = close_loop(model.flow(load=True), law, Wave())
     gains = list(law.parameters.values())
@@ -244,7 +245,7 @@ def test_error_along_a_trajectory_is_its_closed_form(k_i):
 def test_steady_state_error_and_its_removal():
     """a_dist/k_p, f_dist/(m k_p); none with an integral."""
     model = MassSpringDamper(2, 0.5, 3)
-    plain, integral = PartitionedServo(model, 16.0), PartitionedServo(model, 16.0, 8.0, 20.0)
+    plain, integral = PartitionedServo(model, k_p=16.0), PartitionedServo(model, k_p=16.0, k_v=8.0, k_i=20.0)
     assert plain.steady_state_error(0.8) == 0.05 and integral.steady_state_error(0.8) == 0.0
     assert plain.error(50.0, 0.0, 0.0, 0.8).x == pytest.approx(0.05, rel=1e-12)
     late = integral.error([0.5, 30.0], 0.0, 0.0, 0.8).x
@@ -257,20 +258,20 @@ def test_steady_state_error_and_its_removal():
 def test_routh_bound_of_the_integral_gain():
     """Stable up to k_i = k_p k_v, where two poles sit at ±j√k_p."""
     model = MassSpringDamper(1, 0, 0)
-    limit = PartitionedServo(model, 4.0, 3.0, 1.0).largest_integral_gain
+    limit = PartitionedServo(model, k_p=4.0, k_v=3.0, k_i=1.0).largest_integral_gain
     assert limit == 12.0
     for k_i, stable in ((11.9, True), (12.1, False), (0.1, True), (-0.1, False)):
-        servo = PartitionedServo(model, 4.0, 3.0, k_i)
+        servo = PartitionedServo(model, k_p=4.0, k_v=3.0, k_i=k_i)
         assert servo.stable is stable is bool((servo.poles.real < 0).all())
-    edge = PartitionedServo(model, 4.0, 3.0, 12.0).poles
+    edge = PartitionedServo(model, k_p=4.0, k_v=3.0, k_i=12.0).poles
     assert error(np.sort(edge.imag), [-2, 0, 2]) < 1e-12
     k_p, k_v, k_i = triple_pole_gains(2.0)
-    assert np.abs(PartitionedServo(model, k_p, k_v, k_i).poles + 2).max() < 1e-4 and k_i == k_p * k_v / 9
+    assert np.abs(PartitionedServo(model, k_p=k_p, k_v=k_v, k_i=k_i).poles + 2).max() < 1e-4 and k_i == k_p * k_v / 9
     assert critical_gains(3.0) == (9.0, 6.0)
 
 
 def test_error_dynamics_are_a_state_space():
-    servo = PartitionedServo(MassSpringDamper(2, 1, 1), 16.0, 6.0, 5.0)
+    servo = PartitionedServo(MassSpringDamper(2, 1, 1), k_p=16.0, k_v=6.0, k_i=5.0)
     found = sorted(servo.error_dynamics().poles, key=lambda s: (s.real, s.imag))
     assert np.abs(found - np.array(sorted(servo.poles, key=lambda s: (s.real, s.imag)))).max() < 1e-12
     t = np.linspace(0, 3, 31)
@@ -352,8 +353,11 @@ def test_where_damping_comes_from():
         (lambda: MassSpringDamper(1, 1, -1).overshoot, "unstable has no rest"),
         (lambda: MassSpringDamper(1, 1, 1).gains_for(-2), "stiffness of the closed loop is -2.0; it must be greater"),
         (lambda: unit_mass(-1.0), "critical damping needs a gain k_p that is not negative"),
-        (lambda: PartitionedServo(3, 1.0), "the model of a partitioned law is a MassSpringDamper, not int"),
-        (lambda: PartitionedServo(unit_mass(1), 1, 1, 2).steady_state_error(1.0), "does not settle.* k_p k_v = 1"),
+        (lambda: PartitionedServo(3, k_p=1.0), "the model of a partitioned law is a MassSpringDamper, not int"),
+        (
+            lambda: PartitionedServo(unit_mass(1), k_p=1, k_v=1, k_i=2).steady_state_error(1.0),
+            "does not settle.* k_p k_v = 1",
+        ),
         (lambda: springs.gravity_stiffness(3, [0.0]), "gravity_stiffness takes a Robot"),
         (lambda: springs.joint_system(dl.load("planar-2r"), [0, 0], 5), "there is no joint 5"),
         (lambda: springs.back_emf_damping(3), "not of int"),

@@ -256,10 +256,10 @@ def test_ellipses_are_those_of_the_robot():
 def test_a_portrait_of_a_stiff_loop():
     """Steps are shortened until the paths stand still; where that is not enough, paths end with a mark."""
     three = dl.load("planar-3r")
-    figure = draw.phase_portrait(three, dl.control.PDGravity(three, 50, 20), reference=[0, 0, 0])
+    figure = draw.phase_portrait(three, dl.control.PDGravity(three, kp=50, kd=20), reference=[0, 0, 0])
     paths = [line.get_xydata() for line in figure.axes[0].lines if line.get_linestyle() == "-"]
     assert len(paths) == 8 and max(np.abs(path[-1]).max() for path in paths) < 0.1
-    stiff = draw.phase_portrait(three, dl.control.PDGravity(three, 2e4, 2e4), reference=[0, 0, 0])
+    stiff = draw.phase_portrait(three, dl.control.PDGravity(three, kp=2e4, kd=2e4), reference=[0, 0, 0])
     assert any("steps too long" in line.get_label() for line in stiff.axes[0].lines)
 
 

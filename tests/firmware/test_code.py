@@ -125,7 +125,9 @@ def test_nothing_else_is_needed(cpu):
 
 def test_what_is_needed_would_be_noticed():
     """The sum of doubles on a core without them."""
-    kernel = read_step(dl.load("planar-1r"), dl.control.PD(dl.load("planar-1r"), 1.0, 1.0), sample_time=None).kernel
+    kernel = read_step(
+        dl.load("planar-1r"), dl.control.PD(dl.load("planar-1r"), kp=1.0, kd=1.0), sample_time=None
+    ).kernel
     found = make_object(kernel.program, kernel.c_signature("step"), CORES["cortex-m4"].target)
     assert kernel.c_signature("step").kind is DOUBLE and "__aeabi_dadd" in found.undefined
 
@@ -302,7 +304,7 @@ def test_torques_within_limits_have_a_bound_far_below_them():
 def test_how_long_samples_are_counted_is_said():
     arm = dl.load("planar-2r")
     endless = dl.trajectories.spline([[0.0, 0.0], [1.0, 0.5], [0.0, 0.0]], [0.0, 0.5, 1.0], ends="periodic")
-    law = dl.control.PDGravity(arm, 30.0, 5.0)
+    law = dl.control.PDGravity(arm, kp=30.0, kd=5.0)
     beats = dl.trajectories.sines([[0.1, 0.1], [0.2, 0.1]], [1.0, np.sqrt(2)])  # which have no period
     slow = dl.trajectories.sines([0.1, 0.2], 1 / (2 * np.pi))
     for motion, says in (
@@ -319,7 +321,7 @@ def test_how_long_samples_are_counted_is_said():
 
 def test_names_of_files(tmp_path):
     arm = dl.load("planar-2r")
-    law = dl.control.PDGravity(arm, 30.0, 5.0)
+    law = dl.control.PDGravity(arm, kp=30.0, kd=5.0)
     for name in ("main", "Example", "clean"):
         with pytest.raises(dl.InputError, match="is taken by a file or a target of the build"):
             make_firmware(arm, law, name=name)

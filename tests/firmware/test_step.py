@@ -25,7 +25,7 @@ def arm():
 
 def controllers(arm):
     pid = dl.control.JointPID(arm, kp=50.0, kd=8.0, ki=20.0)
-    observer = dl.control.MomentumObserver(arm, 40.0)
+    observer = dl.control.MomentumObserver(arm, gain=40.0)
     return pid, observer.with_controller(dl.control.ComputedTorque.for_bandwidth(arm, 10.0, 1.0))
 
 
@@ -79,7 +79,7 @@ def test_steps_of_a_robot_on_a_free_base(base, name):
 def test_a_body_without_drives_has_nothing_to_control():
     rock = dl.Robot(read_urdf(ROCK)).with_base("floating")
     with pytest.raises(dl.InputError, match="'rock' has no joint with a drive: there is nothing to control"):
-        dl.control.PD(rock, 1.0, 1.0)
+        dl.control.PD(rock, kp=1.0, kd=1.0)
 
 
 def test_a_motion_that_is_compiled_in_is_what_would_be_given(arm):
@@ -125,7 +125,7 @@ def test_a_law_that_looks_at_the_clock_is_not_counted_anew(arm):
 
 
 def plain_law(arm, act, follows=()):
-    names = dl.control.PD(arm, 1.0, 1.0).law()
+    names = dl.control.PD(arm, kp=1.0, kd=1.0).law()
     return Law("plain", names.measures, names.follows[:2] if follows else (), names.outputs, act)
 
 
@@ -159,7 +159,7 @@ def test_measured_rates_pass_a_lag_that_starts_at_the_first(arm):
 
 @pytest.mark.parametrize("rates", [True, False])
 def test_an_observer_sees_what_the_library_s_sees(arm, rates):
-    law = dl.control.PDGravity(arm, 30.0, 5.0)
+    law = dl.control.PDGravity(arm, kp=30.0, kd=5.0)
     step = read_step(arm, law, sample_time=H, rates=rates, lag=0.0 if rates else 0.005, observer=30.0)
     rng, t = np.random.default_rng(0), np.arange(120) * H
     q = np.outer(np.sin(5 * t), [0.4, -0.3])
@@ -170,14 +170,14 @@ def test_an_observer_sees_what_the_library_s_sees(arm, rates):
         state, out = step.kernel(state, given)
         outs.append(out)
     tau, seen = np.split(np.array(outs), 2, axis=1)
-    watch = dl.control.MomentumObserver(arm, 30.0).sampled(H, rates)
+    watch = dl.control.MomentumObserver(arm, gain=30.0).sampled(H, rates)
     assert np.allclose(seen, watch.residuals(q, qd if rates else None, tau), rtol=1e-9, atol=1e-9)
     assert np.abs(seen).max() > 0.1
     assert step.outputs[2:] == tuple(f"{name}_external" for name in arm.joint_names)
 
 
 def test_a_law_without_memory_takes_no_state_and_no_sample_time(arm):
-    step = read_step(arm, dl.control.PDGravity(arm, 30.0, 5.0), sample_time=None)
+    step = read_step(arm, dl.control.PDGravity(arm, kp=30.0, kd=5.0), sample_time=None)
     assert step.states == () and step.results == ("out",) and step.clock == ""
 
 
@@ -187,7 +187,7 @@ def shift_register(arm, **more):
     def act(t, y, r, z, p):
         return [z[1], z[0]]
 
-    names = dl.control.PD(arm, 1.0, 1.0).law()
+    names = dl.control.PD(arm, kp=1.0, kd=1.0).law()
     made = Law("register", names.measures, (), names.outputs, act, ("a", "b"), (7.0, 0.0))
     return replace(made, update=lambda h: lambda t, y, r, z, p: [y[0], z[0]], **more)
 
@@ -215,7 +215,7 @@ def test_a_periodic_motion_in_float32(arm):
 # ------------------------------------------------------------------------------------------------------------ refused
 def refused(says, error=dl.InputError, **given):
     arm = dl.load("planar-2r")
-    words = {"system": arm, "controller": dl.control.PD(arm, 1.0, 1.0), "sample_time": H, **given}
+    words = {"system": arm, "controller": dl.control.PD(arm, kp=1.0, kd=1.0), "sample_time": H, **given}
     with pytest.raises(error, match=says):
         read_step(words.pop("system"), words.pop("controller"), **words).kernel  # noqa: B018
 
@@ -239,7 +239,7 @@ def test_what_cannot_be_exported_says_why(arm):
     refused("must be a finite number, got nan", controller=replace(register, parameters={"k": math.nan}))
     refused("got str", system="planar-2r")
     refused("has no joints that are driven", system=dl.Robot(read_urdf(ROCK)))
-    refused("unknown state of", dl.UnknownNameError, controller=dl.control.PD(dl.load("scara"), 1.0, 1.0))
+    refused("unknown state of", dl.UnknownNameError, controller=dl.control.PD(dl.load("scara"), kp=1.0, kd=1.0))
 
 
 def test_times_that_cannot_be(arm):

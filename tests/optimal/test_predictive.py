@@ -321,7 +321,7 @@ def test_following_near_the_motion_it_has_the_poles_of_its_bandwidth():
     q, qd = np.array([0.3, -0.5]), np.array([0.2, 0.1])
     wanted = (np.array([0.32, -0.51]), qd, np.array([0.5, -0.2]))
     u = control(0.0, [*q, *qd], wanted)
-    same = dl.control.ComputedTorque(ARM, 6.0, 0.8)(0.0, q, qd, wanted)
+    same = dl.control.ComputedTorque(ARM, omega=6.0, zeta=0.8)(0.0, q, qd, wanted)
     own = ARM.inverse_dynamics(*wanted)
     assert np.abs(u - same).max() < 0.1 * np.abs(same - own).max()
     slack = PredictiveControl.for_bandwidth(ARM, 6.0, 0.1)(0.0, [*q, *qd], wanted)

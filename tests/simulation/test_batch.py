@@ -314,7 +314,7 @@ def test_measures_count_from_the_start():
     from dalembert.control import ComputedTorque
 
     arm = dl.load("planar-2r")
-    law = ComputedTorque(arm, 10.0)
+    law = ComputedTorque(arm, omega=10.0)
     options = {"reference": [0.3, 0.1], "duration": 0.5, "dt": 0.01}
     batch = rollouts(arm, law, [[0.1, 0.2], [0.2, 0.0]], measures=("peak_torque", "peak_error"), **options)
     for k, q in enumerate(([0.1, 0.2], [0.2, 0.0])):

@@ -11,7 +11,7 @@ from dalembert.simulation import METHODS, Loss, Sensors, rollout_function, rollo
 from free_arm import free_arm
 
 ARM = dl.load("planar-2r")
-PID = dl.control.JointPID(ARM, 50, 10, 20)
+PID = dl.control.JointPID(ARM, kp=50, ki=10, kd=20)
 START = np.random.default_rng(1).uniform(-0.4, 0.4, (3, 2))
 MEASURES = {"rms_error": 1.0, "rms_torque": 0.01, "itse": 2.0, "final_error": 0.3}
 STEPS, DT = 60, 5e-3
@@ -81,7 +81,7 @@ def test_sampled_delayed_and_clipped():
 
 def test_loads_disturbances_and_motions():
     rng = np.random.default_rng(4)
-    law = dl.control.ComputedTorque(ARM, 6, 1)
+    law = dl.control.ComputedTorque(ARM, omega=6, zeta=1)
     motion = dl.trajectories.quintic([0.0, 0.0], [0.5, -0.5], duration=STEPS * DT)
     push = {"joint1_torque": rng.normal(size=(3, STEPS)), "joint2_torque": rng.normal(size=3)}
     parameters = {"payload_mass": np.array([0.1, 0.2, 0.3]), "payload_x": 0.1}
@@ -90,7 +90,7 @@ def test_loads_disturbances_and_motions():
 
 
 def test_a_law_that_starts_by_what_it_measures_and_learns():
-    law = dl.control.AdaptiveControl(ARM, 5.0, 10.0, 0.5)
+    law = dl.control.AdaptiveControl(ARM, kd=5.0, rate=10.0, adaptation=0.5)
     names = tuple(read_law(law).parameters)[:2]
     check(ARM, law, START, {"ise": 1.0, "rms_torque": 0.1}, ("q0", *names), reference=[0.2, -0.1])
 

@@ -97,7 +97,7 @@ def test_a_sampled_batch_by_hand(delay):
 
 def test_loads_gains_and_measures_of_one_run():
     """What a batch varies by name, `simulate` takes too; what is measured is what `MEASURES` say."""
-    controller = dl.control.ComputedTorque(ARM, 8.0)
+    controller = dl.control.ComputedTorque(ARM, omega=8.0)
     options = {"q0": [0.3, 0.1], "reference": [0.0, 0.4], "duration": 0.5, "dt": 1e-3}
     loaded = Inputs(parameters={"payload_mass": 1.5}, payload=(0, 0.1, 0))
     run = dl.simulate(ARM, controller, inputs=loaded, measures=("rms_error", "peak_torque"), **options)

@@ -544,7 +544,7 @@ def test_limits_are_looked_for_at_every_step(how):
 
 
 def test_a_singular_start_is_called_that():
-    task = TaskComputedTorque(ARM, 10.0, rows=("x", "y"))
+    task = TaskComputedTorque(ARM, omega=10.0, rows=("x", "y"))
     run = simulate(ARM, task, q0=[0.0, 0.0], reference=[1.0, 0.5], duration=0.01)
     assert not run.ok and "singular" in run.message
 
@@ -602,7 +602,7 @@ def test_nan_torque_is_named_and_what_went_before_kept(method, every):
 def test_a_law_is_not_blamed_for_what_the_step_does():
     """A wrist that is light for its damping: the state runs away in the third step, and the law's torque with it."""
     arm = dl.load("panda")
-    law = dl.control.PDGravity(arm, 100.0, 20.0)
+    law = dl.control.PDGravity(arm, kp=100.0, kd=20.0)
     run = dl.simulate(arm, law, q0=arm.home, reference=arm.home + 0.1, duration=0.5, dt=2e-3)
     assert run.status == "diverged" and "singular" not in run.message
     assert "too long" in run.message and "dt=0.0002" in run.message

@@ -14,7 +14,7 @@ and the regressor, which know only c(q, v), give M q̈_r + C q̇_r + g by two ca
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -102,6 +102,7 @@ class AdaptiveControl(Controller):
     may be adapted. `friction`: the robot's friction is compensated, and its coefficients may be adapted."""
 
     robot: Robot
+    _: KW_ONLY
     kd: Any = field(metadata=must("N m s/rad"))
     rate: Any = field(metadata=must("1/s", no_matrix="rate is one number [1/s] or one per joint"))
     adaptation: Any

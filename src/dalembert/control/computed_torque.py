@@ -23,7 +23,7 @@ any arm that is let go. At q = q_d, q̇ = q̇_d feedforward and computed torque 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -101,12 +101,13 @@ class ComputedTorque(Controller):
     K_i ∫ e dt is added to the acceleration, with states `<joint>_integral` [rad s]; torque limits it does not see."""
 
     robot: Robot
+    _: KW_ONLY
+    kp: Any = None
+    ki: Any = field(default=None, metadata=must("1/s³"))
+    kd: Any = None
     omega: Any = None
     zeta: Any = 1.0
-    kp: Any = None
-    kd: Any = None
     friction: bool = False
-    ki: Any = field(default=None, metadata=must("1/s³"))
 
     equation: ClassVar[str] = "τ = M(q) (q̈_d + K_d (q̇_d − q̇) + K_p (q_d − q) [+ K_i ∫ e]) + c(q, q̇) + g(q)"
     source: ClassVar[str] = "the error obeys ë + K_d ė + K_p e = 0; Spong, Hutchinson & Vidyasagar 2006, §8.3"
@@ -114,7 +115,7 @@ class ComputedTorque(Controller):
     @classmethod
     def for_bandwidth(cls, robot: Robot, omega: float, zeta: float = 1.0) -> ComputedTorque:
         """Poles of the error for a bandwidth ω [rad/s] and damping ζ."""
-        return cls(robot, omega, zeta)
+        return cls(robot, omega=omega, zeta=zeta)
 
     def finish(self) -> None:
         set_acceleration_gains(self, self.robot.joint_names)
@@ -132,7 +133,7 @@ class ComputedTorque(Controller):
 
         def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
             (q, qd), (q_d, qd_d, qdd_d) = split(y, n), split(r, n)
-            kp, kd, *ki = gains.read(p)
+            kp, *ki, kd = gains.read(p)
             wanted = total(qdd_d, ki[0](z)) if ki else qdd_d
             return needed(q, qd, total(wanted, kd(sub(qd_d, qd)), kp(sub(q_d, q))))
 
@@ -175,6 +176,7 @@ class Feedforward(Controller):
     """τ = M(q_d) q̈_d + c(q_d, q̇_d) + g(q_d): nothing is measured. `friction`: the model's, at the wanted rates."""
 
     robot: Robot
+    _: KW_ONLY
     friction: bool = False
 
     equation: ClassVar[str] = f"τ = {FED_FORWARD}"
@@ -215,6 +217,7 @@ class FeedforwardPD(Controller):
     joint, or a symmetric matrix. `friction`: the model's, at the wanted rates, is fed forward too."""
 
     robot: Robot
+    _: KW_ONLY
     kp: Any = field(metadata=STIFFNESS)
     kd: Any = field(metadata=DAMPING)
     friction: bool = False
@@ -226,7 +229,8 @@ class FeedforwardPD(Controller):
     def for_bandwidth(cls, robot: Robot, omega: float, zeta: float = 1.0) -> FeedforwardPD:
         """Gains for a bandwidth ω [rad/s] and damping ζ at the largest inertia of each joint, and at least a fifth
         stiffer than gravity can pull."""
-        return cls(robot, *torque_gains(robot, omega, zeta, 1.2))
+        kp, kd = torque_gains(robot, omega, zeta, 1.2)
+        return cls(robot, kp=kp, kd=kd)
 
     def make(self) -> Law:
         needed = _model_torque(self.robot, self.friction)

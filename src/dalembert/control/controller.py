@@ -19,7 +19,7 @@ from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.conditions import FAILS, Condition, Conditions, seen_inertia
 from dalembert.control.diagrams import loop_diagram
-from dalembert.control.gains import WHOLE, Gain, GainRule, Gains
+from dalembert.control.gains import WHOLE, Gain, GainRule, Gains, KeywordGains
 from dalembert.control.transfer import TransferFunction
 from dalembert.draw.blocks import Diagram
 from dalembert.errors import InputError, choose
@@ -34,7 +34,7 @@ Wanted = Reference | tuple[ArrayLike, ...] | ArrayLike | None
 ORDERS = ("wanted", "wanted_rate", "wanted_acceleration")
 
 
-class Controller(ABC):
+class Controller(KeywordGains, ABC):
     """A control law with its gains. `equation` and `source` say what it does and where its proof is; `drawn` is how it
     is drawn as one block in its loop: title, what it follows, what it puts out, what it drives, what it measures.
 
@@ -60,7 +60,7 @@ class Controller(ABC):
         """Refuse what cannot be controlled; before anything else is looked at."""
         check_robot(self.robot, type(self).__name__, self.free)
 
-    def finish(self) -> None:  # noqa: B027 - most have nothing more
+    def finish(self) -> None:
         """What is checked and set beyond gains and switches."""
 
     def names_for(self, of: str) -> Sequence[str]:
@@ -235,7 +235,7 @@ class Controller(ABC):
         joints = driven_joints(self.robot)
         return cast("ArrayLike", in_joint_order("q", q, joints)), cast("ArrayLike", in_joint_order("qd", qd, joints))
 
-    def check_state(self, q: ArrayLike) -> None:  # noqa: B027 - most laws act everywhere
+    def check_state(self, q: ArrayLike) -> None:
         """Refuse joint positions in which no torque does what the law asks for."""
 
     def rates(

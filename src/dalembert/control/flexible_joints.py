@@ -10,7 +10,7 @@ makes q⁗ whatever is wanted.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -64,6 +64,7 @@ class FlexiblePD(FlexibleController):
     suggests, θ − K⁻¹ g(q_d), which goes better on the way. `kp` [N m/rad], `kd` [N m s/rad], on the joints' side."""
 
     flexible: FlexibleRobot
+    _: KW_ONLY
     kp: Any = field(metadata=STIFFNESS)
     kd: Any = field(metadata=DAMPING)
     gravity: str = "desired"
@@ -130,6 +131,7 @@ class FlexibleLinearizing(FlexibleController):
     joints. The reference gives (q_d, q̇_d, q̈_d); its jerk and snap are taken as zero. Joint damping must be zero."""
 
     flexible: FlexibleRobot
+    _: KW_ONLY
     omega: Any = field(default=None, metadata=must("rad/s", no_matrix="omega is one number or one per joint"))
     coefficients: Any = None
 

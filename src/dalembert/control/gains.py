@@ -7,8 +7,9 @@ entry is a parameter of the law, `kp_joint1` (or `kp_joint1_joint2` in a matrix)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import MappingProxyType
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +22,25 @@ from dalembert.flow import Scalar, Scalars
 
 # How far a matrix of gains may be from symmetric, relative to its largest entry: digits that were printed and read.
 SYMMETRIC = 1e-9
+MAX_SHOWN_KEYWORDS = 6  # in the message about a positional gain
 WHOLE = ("",)  # the names of a gain that is one number for the whole robot
+
+
+class KeywordGains:
+    """Base class of dataclasses whose gains are keyword-only. Raise an InputError that names the keywords otherwise."""
+
+    def __new__(cls, *args: object, **kwargs: object) -> Self:
+        declared = [field for field in fields(cls) if field.init]  # type: ignore[arg-type]
+        systems = [field.name for field in declared if not field.kw_only]
+        if len(args) > len(systems):
+            own = sorted((f.name for f in declared if f.kw_only), key=lambda name: name not in cls.__annotations__)
+            keywords = [f"{name}=…" for name in own]
+            shown = ", ".join([*systems, *keywords[:MAX_SHOWN_KEYWORDS], *["…"] * (len(keywords) > MAX_SHOWN_KEYWORDS)])
+            raise InputError(
+                f"{cls.__name__} takes {len(systems)} positional argument{'s' * (len(systems) != 1)}, got {len(args)}. "
+                f"Pass gains by keyword: {cls.__name__}({shown})"
+            )
+        return super().__new__(cls)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ model λ = λ_d at once; the integral, which needs λ measured, removes what a w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,11 +39,12 @@ class HybridForce(Controller):
     motion of the joints; of one that leaves the constraints the part along them is followed."""
 
     system: Constrained
+    _: KW_ONLY
     force: Any
-    omega: Any = None
-    zeta: Any = 1.0
     kp: Any = None
     kd: Any = None
+    omega: Any = None
+    zeta: Any = 1.0
     force_gain: Any = field(default=0.0, metadata=must("1/s", zero=True, of=""))
 
     equation: ClassVar[str] = "τ = M P_q̈ w + … + c + g + Aᵀ (λ_d [+ K_f ∫ (λ_d − λ) dt]), w = q̈_d + K_d ė + K_p e"

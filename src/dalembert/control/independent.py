@@ -10,7 +10,7 @@ one it is the arm. `limits` says by how much.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -75,6 +75,7 @@ class IndependentJoint(Controller):
     J (ω² + 2ζω a), J (2ζω + a), J ω² a."""
 
     robot: Robot
+    _: KW_ONLY
     omega: Any = field(metadata=must(no_matrix=f"omega{EACH}"))
     zeta: Any = field(default=1.0, metadata=must(no_matrix=f"zeta{EACH}"))
     integral: float = 0.0
@@ -86,7 +87,7 @@ class IndependentJoint(Controller):
     @classmethod
     def for_bandwidth(cls, robot: Robot, omega: float, zeta: float = 1.0) -> IndependentJoint:
         """Poles of each joint for a bandwidth ω [rad/s] and damping ζ."""
-        return cls(robot, omega, zeta)
+        return cls(robot, omega=omega, zeta=zeta)
 
     def finish(self) -> None:
         object.__setattr__(self, "integral", number("integral", self.integral, "1/s", least=0.0))

@@ -15,7 +15,7 @@ which has its only minimum at q_d if K_p + ∂g/∂q > 0 everywhere.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -90,6 +90,7 @@ class PD(Controller):
     that no drive moves, q are the positions of those that are driven; so it is with the controllers below."""
 
     robot: Robot
+    _: KW_ONLY
     kp: Any = field(metadata=STIFFNESS)
     kd: Any = field(metadata=DAMPING)
 
@@ -100,7 +101,8 @@ class PD(Controller):
     @classmethod
     def for_bandwidth(cls, robot: Robot, omega: float, zeta: float = 1.0) -> PD:
         """Gains for a bandwidth ω [rad/s] and damping ζ at the largest inertia of each joint."""
-        return cls(robot, *torque_gains(robot, omega, zeta))
+        kp, kd = torque_gains(robot, omega, zeta)
+        return cls(robot, kp=kp, kd=kd)
 
     def make(self) -> Law:
         def torque(q: Scalars, qd: Scalars, q_d: Scalars, qd_d: Scalars, kp: Applied, kd: Applied) -> list[Scalar]:
@@ -131,6 +133,7 @@ class PDGravity(Controller):
     `kp` [N m/rad], `kd` [N m s/rad]: one number, one per joint, or a symmetric matrix."""
 
     robot: Robot
+    _: KW_ONLY
     kp: Any = field(metadata=STIFFNESS)
     kd: Any = field(metadata=DAMPING)
     gravity: str = "actual"
@@ -150,7 +153,8 @@ class PDGravity(Controller):
         """Gains for a bandwidth ω [rad/s] and damping ζ at the largest inertia of each joint; for g(q_d) at least a
         fifth stiffer than gravity can pull, so that the conditions hold."""
         margin = 1.2 if gravity == "desired" else 0.0
-        return cls(robot, *torque_gains(robot, omega, zeta, margin), gravity)
+        kp, kd = torque_gains(robot, omega, zeta, margin)
+        return cls(robot, kp=kp, kd=kd, gravity=gravity)
 
     def make(self) -> Law:
         n, weight, desired = len(self.robot.model.drives), Weight(self.robot), self.gravity == "desired"
@@ -201,6 +205,7 @@ class JointPID(Controller):
     are `<joint>_integral` [rad s]."""
 
     robot: Robot
+    _: KW_ONLY
     kp: Any = field(metadata=must())
     ki: Any = field(metadata=must())
     kd: Any = field(metadata=must())
@@ -227,7 +232,7 @@ class JointPID(Controller):
         `integral` times ω, K_i = integral · ω K_p."""
         kp, kd = torque_gains(robot, omega, zeta)
         rate = number("the integral of a PID law", integral, "1", above=0.0) * omega
-        return cls(robot, kp, [rate * k for k in kp], kd, limit, gravity)
+        return cls(robot, kp=kp, ki=[rate * k for k in kp], kd=kd, limit=limit, gravity=gravity)
 
     def _torque(self, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> tuple[list[Scalar], list[Scalar]]:
         """(τ before its limit, limits)."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +28,7 @@ from dalembert.compile import Call, Kernel, compile_function, compile_rollout
 from dalembert.compile.rollout import Rollout
 from dalembert.control.conditions import Conditions, assumed, exact_model, positive, unclipped
 from dalembert.control.controller import Controller, check_robot, measures, sub, torques, total
-from dalembert.control.gains import Gain, GainRule, Gains
+from dalembert.control.gains import Gain, GainRule, Gains, KeywordGains
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Law
@@ -41,7 +41,7 @@ QUICKER, SETTLED = 4.0, 8.0
 
 
 @dataclass(frozen=True, eq=False)
-class MomentumObserver:
+class MomentumObserver(KeywordGains):
     """The observer of a robot: `gain` K [1/s], one number or one per joint; `friction`: the model's counts as known.
 
     `with_controller` puts it beside any controller of joint torques; its states z, the integrals, start at p(0), the
@@ -49,6 +49,7 @@ class MomentumObserver:
     asks for: what limits outside the law cut off (`torque_limits` of `simulate`) it takes for a push."""
 
     robot: Robot
+    _: KW_ONLY
     gain: Any
     friction: bool = False
 
@@ -109,7 +110,7 @@ class MomentumObserver:
 
     def with_controller(self, controller: Controller, compensate: bool = False) -> Observed:
         """The controller with this observer beside it; with `compensate` what is seen is taken off its torques."""
-        return Observed(controller, self, compensate)
+        return Observed(controller, self, compensate=compensate)
 
     def sampled(self, step: float, rates: bool = True) -> SampledObserver:
         """This observer at steps h [s], as a robot's computer runs it, with measured rates or without."""
@@ -231,6 +232,7 @@ class Observed(Controller):
 
     controller: Controller
     observer: MomentumObserver
+    _: KW_ONLY
     compensate: bool = False
 
     equation: ClassVar[str] = "τ = τ_controller [− r],  r = K (M q̇ − ∫ (τ + Cᵀ q̇ − g + r) dt)"

@@ -20,6 +20,7 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from dalembert.arguments import number, of_kind, switch
+from dalembert.control.gains import KeywordGains
 from dalembert.control.transfer import TransferFunction
 from dalembert.draw.blocks import Diagram, Signal, block, terminal, total
 from dalembert.errors import InputError, choose
@@ -127,8 +128,8 @@ def to_series(form: Form) -> Series:
 
 
 # -------------------------------------------------------------------------------------------------------------- the law
-@dataclass(frozen=True)
-class PID:
+@dataclass(frozen=True, kw_only=True)
+class PID(KeywordGains):
     """A PID law in parallel form; `PID.of(Standard(K, T_i, T_d))` takes the others.
 
     `filter_time` T_f [s] of the derivative, k_d s/(1 + T_f s); needed where k_d is not zero, unless `rate` says that ẏ
@@ -197,7 +198,7 @@ class PID:
             if k_p == 0:
                 raise InputError("a law with k_p = 0 has no T_d to filter by: give filter_time")
             options["filter_time"] = abs(k_d / k_p) / ratio
-        return cls(k_p, k_i, k_d, **options)
+        return cls(k_p=k_p, k_i=k_i, k_d=k_d, **options)
 
     # ------------------------------------------------------------------------------------------------- as formulas
     @property

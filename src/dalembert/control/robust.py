@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -113,6 +113,7 @@ class RobustControl(Controller):
 
     robot: Robot
     uncertainty: Uncertainty
+    _: KW_ONLY
     kd: Any = field(metadata=must("N m s/rad"))
     rate: Any = field(metadata=must("1/s", no_matrix="rate is one number [1/s] or one per joint"))
     layer: Any = field(default=0.05, metadata=must(of=""))

@@ -7,13 +7,14 @@ following     f′ = ẍ_d + k_v ė + k_p e [+ k_i ∫e],   e = x_d − x
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, number, of_kind
 from dalembert.control.diagrams import tracking
+from dalembert.control.gains import KeywordGains
 from dalembert.control.linear import StateSpace
 from dalembert.control.second_order import MassSpringDamper, TimeResponse, unit_mass
 from dalembert.draw.blocks import Diagram, Signal, block, total
@@ -26,8 +27,8 @@ MASS = "m ẍ + b ẋ + k x = f"
 WANTED = ("x_wanted", "x_wanted_rate", "x_wanted_acceleration")
 
 
-@dataclass(frozen=True)
-class SpringServo:
+@dataclass(frozen=True, kw_only=True)
+class SpringServo(KeywordGains):
     """f = −k_p x − k_v ẋ: a spring and a damper by control, which hold the mass at x = 0."""
 
     k_p: float
@@ -64,13 +65,14 @@ class SpringServo:
 
 
 @dataclass(frozen=True)
-class PartitionedServo:
+class PartitionedServo(KeywordGains):
     """f = α (ẍ_d + k_v ė + k_p e + k_i ∫e) + β with α = m, β = b ẋ + k x of the `model`.
 
     k_v = 2√k_p (critical damping) if not given. With `follow` False it holds the mass at x = 0. What the model does not
     know is a disturbance: a load m a_dist, that stands with the load, gives ë + k_v ė + k_p e = a_dist."""
 
     model: MassSpringDamper
+    _: KW_ONLY
     k_p: float
     k_v: float | None = None
     k_i: float = 0.0

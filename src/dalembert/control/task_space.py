@@ -14,7 +14,7 @@ x = (p_x, p_y, p_z, α₁, α₂, α₃), ẋ = J_a q̇, ẍ = J_a q̈ + J̇_a q
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -221,10 +221,11 @@ class TaskComputedTorque(TaskController):
     leaves free. The reference is in the task's coordinates."""
 
     robot: Robot
-    omega: Any = None
-    zeta: Any = 1.0
+    _: KW_ONLY
     kp: Any = None
     kd: Any = None
+    omega: Any = None
+    zeta: Any = 1.0
 
     equation: ClassVar[str] = "τ = M q̈ + c + g, q̈ = J̄ (ẍ_d + K_d ė + K_p e − J̇ q̇) + (I − J̄ J) q̈₀"
     source: ClassVar[str] = "the error obeys ë + K_d ė + K_p e = 0; Khatib 1987"
@@ -266,6 +267,7 @@ class Impedance(TaskController):
     free joints as in `TaskComputedTorque`."""
 
     robot: Robot
+    _: KW_ONLY
     stiffness: Any = field(metadata=ROW)
     damping: Any = field(metadata=ROW)
     inertia: Any = field(default=None, metadata=ROW)
@@ -286,8 +288,8 @@ class Impedance(TaskController):
         felt = float(np.median(masses[np.isfinite(masses)])) if np.isfinite(masses).any() else robot.mass
         return cls(
             robot,
-            felt * omega**2,
-            2 * zeta * omega * felt,
+            stiffness=felt * omega**2,
+            damping=2 * zeta * omega * felt,
             rows=rows,
             frame=frame,
             posture=x,

@@ -8,7 +8,7 @@ fed back, and the limits of the supply.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -53,6 +53,7 @@ class VoltageControl(Controller):
 
     driven: DrivenRobot
     controller: Controller
+    _: KW_ONLY
     current_gain: Any = field(default=0.0, metadata=must("Ω", zero=True, of=""))
 
     equation: ClassVar[str] = "v = R i* + K_m θ̇_m + k_c (i* − i), i* = (G⁻ᵀ τ + B θ̇_m) / K_T, τ from the controller"

@@ -303,4 +303,4 @@ def _read_observer(observer: object, system: object, friction: bool) -> Momentum
     """The observer, or one of this gain, which knows the model's friction if the law compensates it."""
     if observer is None or isinstance(observer, MomentumObserver):
         return observer
-    return MomentumObserver(need_robot(system, "a momentum observer"), observer, friction)
+    return MomentumObserver(need_robot(system, "a momentum observer"), gain=observer, friction=friction)

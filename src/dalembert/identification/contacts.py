@@ -400,7 +400,7 @@ def calibrate_detector(
     recorded = all(log.qd is not None for log in logs)
     if rates and not recorded:
         raise InputError("rates=True needs recorded rates, and the log has none")
-    observer = MomentumObserver(robot, gain, friction)
+    observer = MomentumObserver(robot, gain=gain, friction=friction)
     ways = (rates,) if rates is not None else (True, False) if recorded else (False,)
     tried = [_calibrate(observer.sampled(steps[0], way), logs, asked) for way in ways]
     # The lags of rates made from positions take time: they must be worth it.

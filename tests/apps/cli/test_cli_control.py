@@ -313,7 +313,7 @@ def test_the_friction_reaches_the_chip_and_what_does_not_is_listed(rubbing, tmp_
     assert "left out: torque limits" in run(*line).output
     readme = next((tmp_path / "chip").glob("README.md")).read_text(encoding="utf-8")
     assert "## Left out" in readme and "friction" in readme and "NaN" in readme
-    limited = dl.firmware.make_firmware(arm, control.PD(arm, 50.0, 5.0), "c", torque_limits=50.0)
+    limited = dl.firmware.make_firmware(arm, control.PD(arm, kp=50.0, kd=5.0), "c", torque_limits=50.0)
     assert "gravity" in limited.left_out[1] and not any(x.startswith("torque limits") for x in limited.left_out)
 
 

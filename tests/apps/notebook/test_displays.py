@@ -40,7 +40,7 @@ def test_a_dh_table_has_its_four_numbers():
 
 
 def test_a_run_is_drawn(arm):
-    law = dl.control.PDGravity(arm, 100, 20)
+    law = dl.control.PDGravity(arm, kp=100, kd=20)
     run = dl.simulate(arm, law, q0=arm.home, duration=0.1, reference=arm.home + 0.1)
     shown = run._repr_html_()
     assert shown.count("<svg") == 4 and "finished" in words(shown) and "q [rad]" in words(shown)
@@ -72,7 +72,7 @@ def test_findings_are_a_table_and_names_are_no_markup(tmp_path, arm):
 def test_controllers_compared_are_a_table(arm):
     from dalembert.control.comparison import compare
 
-    shown = compare({"pd": dl.control.PD(arm, 50, 10)}, arm, arm.home, duration=0.2)._repr_html_()
+    shown = compare({"pd": dl.control.PD(arm, kp=50, kd=10)}, arm, arm.home, duration=0.2)._repr_html_()
     assert "RMS error" in words(shown) and "pd" in words(shown)
 
 

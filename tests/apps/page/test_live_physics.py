@@ -107,7 +107,7 @@ def test_a_controller_of_another_form_keeps_its_gains(monkeypatch):
     class Odd(dl.control.PD):
         @classmethod
         def for_bandwidth(cls, robot, omega, zeta=1.0):
-            return cls(robot, np.exp(omega), zeta)
+            return cls(robot, kp=np.exp(omega), kd=zeta)
 
     robot, entry = dl.load("planar-2r"), CONTROLLERS["pd"]
     monkeypatch.setattr(type(entry), "controller", property(lambda self: Odd))

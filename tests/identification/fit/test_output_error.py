@@ -36,7 +36,7 @@ def recorded(name, duration, rough=None):
     q, qd, _ = (np.asarray(x, float) for x in motion(0.0))
     run = rollouts(
         robot,
-        dl.control.ComputedTorque(robot, 15, 1),
+        dl.control.ComputedTorque(robot, omega=15, zeta=1),
         q,
         qd,
         duration=duration,

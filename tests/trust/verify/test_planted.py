@@ -422,20 +422,20 @@ PLANTS = [
         "joint origin",
         "'tip_fixed'",
     ),
-    Plant("fixed joints without xyz", build_of(fixed_at_origin), "joint origin", "'stand', 'flange', 'tip_fixed' were"),
+    Plant("fixed joints without xyz", build_of(fixed_at_origin), "", "no fault of the table gives these numbers"),
     Plant("one Coulomb side for both", one_side, "friction semantics", "for both directions", robot="puma560"),
     Plant(
         "damping for Coulomb friction",
         lambda patch: patch.setattr(BUILD, "_friction", lambda drive: (friction("viscous", viscous=drive.coulomb[0]),)),
         "",
-        "no other member computes them: it is this computation, or what of the model it alone uses",
+        "friction and springs",
     ),
     Plant("limits doubled", model_of(wider), "joint limits", "'j1', lower: -2 in the description, -4 in the model"),
     Plant(
         "a mass that no row of the table has",
         build_of(links(lambda k: replace(k, inertial=replace(k.inertial, mass=1.3 * k.inertial.mass)), "upper")),
         "",
-        "it is in the model that they share",
+        "Newton–Euler",
     ),
     Plant("angles in another order", from_rpy(lambda f, rpy: order_parts(f, rpy)), "order of rpy"),
     # the reader
@@ -465,30 +465,28 @@ PLANTS = [
     ),
     Plant("reader takes degrees for radians", degrees_unread, "units", "alpha of the DH rows", robot="puma560"),
     # the algorithms
-    Plant("half of Coriolis", half_coriolis, "Coriolis terms"),
-    Plant("Coriolis matrix doubled", double_coriolis, "Coriolis terms", "factor 2"),
+    Plant("half of Coriolis", half_coriolis, "", "it requires a velocity"),
+    Plant("Coriolis matrix doubled", double_coriolis, "", "composite bodies"),
     Plant("rotors forgotten by composite bodies", rotor_free_composite, "rotor inertia", "composite bodies"),
-    Plant(
-        "articulated bodies without velocity", slow_articulated, "Coriolis terms", "articulated bodies", robot="scara"
-    ),
+    Plant("articulated bodies without velocity", slow_articulated, "", "articulated bodies", robot="scara"),
     Plant(
         "articulated bodies that do not give way",
         lambda patch: patch.setattr(articulated.ArticulatedInertia, "freed", lambda self, U, inverse, free: self),
         "",
-        "it is this computation itself",
+        "articulated bodies",
         robot="scara",
     ),
     Plant(
         "sign of ∂τ/∂q̇",
         wrapped(derivatives, "inverse_dynamics_derivatives", lambda D: (D[0], minus(D[1]), D[2])),
-        "derivative terms",
-        "opposite sign",
+        "",
+        "∂τ/∂q̇",
     ),
     Plant(
         "∂τ/∂q a little off",
         wrapped(derivatives, "inverse_dynamics_derivatives", lambda D: ([[1.01 * x for x in r] for r in D[0]], *D[1:])),
         "",
-        "these members agree with each other and not with 'Newton–Euler'",
+        "∂τ/∂q",
     ),
     Plant(
         "gravity sign in the matrix form",
@@ -499,22 +497,17 @@ PLANTS = [
     Plant(
         "potential energy turned", wrapped(energy, "potential_energy", lambda P: -1.0 * P), "gravity sign", "energies"
     ),
+    Plant("gravity left out of τ", trace_of("gravity_torque", lambda g: [0.0 * x for x in g]), "", "Newton–Euler"),
     Plant(
-        "gravity left out of τ", trace_of("gravity_torque", lambda g: [0.0 * x for x in g]), "gravity", "Newton–Euler"
-    ),
-    Plant(
-        "kinetic energy without its half",
-        wrapped(energy, "kinetic_energy", lambda K: 2.0 * K),
-        "kinetic energy",
-        "factor 2",
+        "kinetic energy without its half", wrapped(energy, "kinetic_energy", lambda K: 2.0 * K), "", "kinetic energy K"
     ),
     Plant(
         "Jacobian's angular rows turned",
         trace_of("jacobian", lambda J: [*J[:3], *minus(J[3:])]),
-        "Jacobian's sign",
-        "angular rows",
+        "",
+        "ωx per joint 'j1'",
     ),
-    Plant("Jacobian in the frame's own axes", in_local_axes, "Jacobian's frame", "not the world's"),
+    Plant("Jacobian in the frame's own axes", in_local_axes, "", "Jacobian"),
     Plant(
         "Newton–Euler a little off",
         trace_of("inverse_dynamics", lambda tau: [1.01 * x for x in tau]),

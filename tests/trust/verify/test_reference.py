@@ -13,7 +13,7 @@ from dalembert.describe.urdf_write import write_urdf
 from dalembert.friction import laws
 from dalembert.trust.verify import reread
 from dalembert.trust.verify.four_by_four import FourByFour, friction_terms
-from dalembert.trust.verify.linkage import Limb, States, angles, draw_states, linkage_of, rotation
+from dalembert.trust.verify.linkage import LinkData, States, angles, draw_states, linkage_of, rotation
 from dalembert.trust.verify.verify import differences
 from oracles.pinocchio_model import PinocchioModel
 from tolerances import ORACLE, ROUNDING, error
@@ -133,7 +133,7 @@ LAWS = [
 def test_friction_written_out_again(term):
     v = np.array([-1.3, -0.2, -0.01, 0.0, 0.03, 0.4, 2.0])
     load = np.linspace(-3, 3, len(v))
-    again = friction_terms(Limb("link", friction=(term,)), 0 * v, v, load)["further friction"]
+    again = friction_terms(LinkData("link", friction=(term,)), 0 * v, v, load)["further friction"]
     wanted = [laws.torque(term, float(x), float(y)) for x, y in zip(v, load, strict=True)]
     assert error(again, wanted) < ROUNDING
 

@@ -31,7 +31,7 @@ def run(*arguments: str, code: int = 0):
 def test_normal_run(tmp_path: Path):
     out = run("rp", *QUICK).output
     assert "rp: all agree" in out and "Newton–Euler" in out and "Pinocchio" in out
-    assert "absent: MuJoCo: left out as asked" in out and "agrees" in out
+    assert "absent: MuJoCo: skipped as requested" in out and "agrees" in out
     every = run("rp", *QUICK, "--all", "-o", str(tmp_path / "certificate.json")).output
     assert "kinetic energy K" in every and "ok" in every
     assert json.loads((tmp_path / "certificate.json").read_text())["passed"] is True
@@ -41,7 +41,7 @@ def test_json():
     data = json.loads(run("rp", *QUICK, "--seed", "3", "--json").stdout)
     assert data["passed"] is True and data["seed"] == 3 and data["states"] == 8
     assert {row["quantity"] for row in data["rows"]} >= {"mass matrix M", "inverse dynamics τ", "forward dynamics q̈"}
-    assert any(side["name"] == "mujoco" and not side["present"] for side in data["members"])
+    assert any(side["name"] == "mujoco" and not side["present"] for side in data["methods"])
 
 
 def test_a_file_that_cannot_be_written_is_said_before_the_run(tmp_path: Path, monkeypatch):

@@ -51,7 +51,7 @@ def test_agrees_with_lagrange_and_with_the_file_read_again(kind, tmp_path):
     file.write_text(text(kind))
     certificate = dl.verify(file, states=4, without=WITHOUT)
     assert certificate, str(certificate)
-    sides = {side.name for side in certificate.members if side.present}
+    sides = {side.name for side in certificate.methods if side.present}
     assert {"several", "file", "pinocchio"} <= sides
     assert "'base', with several coordinates each, are compared as turns and slides in a row" in certificate.notes
 

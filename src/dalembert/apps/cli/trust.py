@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dalembert.bounds import Bound, Bounds
     from dalembert.trust.properties import Choices, PropertyReport
     from dalembert.trust.properties.mechanism import TrialOptions
-    from dalembert.trust.verify.certificate import Certificate, Row
+    from dalembert.trust.verify.certificate import Agreement, Certificate
 
 
 @command
@@ -174,7 +174,7 @@ def verify(
     against: str | None = option("A second description of the same robot: what differs, and why.", metavar="ROBOT"),
     states: int = option("How many states.", type=click.IntRange(4, 100_000), default=200),
     seed: int = option("Of the random states.", type=click.IntRange(0), default=0),
-    without: tuple[str, ...] = option("Leave out pinocchio, mujoco, …; may be repeated.", metavar="MEMBER"),
+    without: tuple[str, ...] = option("Leave out pinocchio, mujoco, …; may be repeated.", metavar="METHOD"),
     out: str | None = option("Write the certificate as JSON.", "-o", "--out", type=NewFile(), metavar="FILE"),
     every: bool = option("List every comparison.", "--all"),
     tip: str | None = TIP,
@@ -219,13 +219,13 @@ def _show_certificate(certificate: Certificate, every: bool) -> None:
         rows = [_comparison_row(row) for row in certificate.rows]
         output.print_table("Comparisons", ("quantity", "of", "with", "difference", "allowed", ""), rows)
     else:
-        columns = ("member", "version", "compared", "largest difference", "of what is allowed", "")
-        output.print_table("Members, each with Lagrange's equations link by link", columns, _members(certificate))
+        columns = ("method", "version", "compared", "largest difference", "of what is allowed", "")
+        output.print_table("Methods, each with Lagrange's equations link by link", columns, _methods(certificate))
     failed = certificate.failed
     if failed and not every:
         rows = [_comparison_row(row)[:1] + _comparison_row(row)[2:] for row in failed]
         output.print_table("What differs", ("quantity", "with", "difference", "allowed", "first"), rows)
-    for side in certificate.members:
+    for side in certificate.methods:
         if not side.present:
             click.echo(f"absent: {side.title}: {side.reason}")
     for note in certificate.notes:
@@ -237,14 +237,14 @@ def _show_certificate(certificate: Certificate, every: bool) -> None:
     click.echo(certificate.verdict)
 
 
-def _comparison_row(row: Row) -> tuple[object, ...]:
+def _comparison_row(row: Agreement) -> tuple[object, ...]:
     place = "" if row.passed else f"{row.entry}, state {row.state}" if row.state is not None else row.entry
     return (row.quantity, row.left, row.right, f"{row.difference:.1e}", f"{row.allowed:.0e}", place if place else "ok")
 
 
-def _members(certificate: Certificate) -> list[tuple[str, str, int, str, str, str]]:
+def _methods(certificate: Certificate) -> list[tuple[str, str, int, str, str, str]]:
     """One line per right-hand side: how many quantities, and the worst of them."""
-    version = {side.title: side.version for side in certificate.members}
+    version = {side.title: side.version for side in certificate.methods}
     lines = []
     for title in dict.fromkeys(row.right for row in certificate.rows):
         rows = [row for row in certificate.rows if row.right == title]

@@ -20,7 +20,7 @@ from dalembert.system import System
 from dalembert.trust.doctor.check import CheckUp, check
 from dalembert.trust.properties.lab import lab
 from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, SILENT, Property
-from dalembert.trust.verify.certificate import Certificate, Row
+from dalembert.trust.verify.certificate import Agreement, Certificate
 from dalembert.trust.verify.verify import verify
 
 GAP = 0.05
@@ -161,7 +161,7 @@ def _shown(p: Property) -> tuple[object, ...]:
 # ----------------------------------------------------------------------------------------------------- verification
 def certificate(context: Context) -> Made:
     found = verify(source_of(context.robot), states=QUICK_STATES if context.quick else STATES, tip=context.robot.tip)
-    present = [s for s in found.members if s.present]
+    present = [s for s in found.methods if s.present]
     parts = [
         html.paragraph(_agreement(found.passed), " ", found.verdict, "."),
         html.paragraph(
@@ -176,7 +176,7 @@ def certificate(context: Context) -> Made:
         html.table(("quantity", "ways", "largest difference", "allowed", ""), _quantities(found)),
         html.details(f"All {len(found.rows)} comparisons", html.table(ROW, map(_row, found.rows))),
     ]
-    parts.append(html.details("Who took part, who did not, and why", *_members(found)))
+    parts.append(html.details("Who took part, who did not, and why", *_methods(found)))
     if found.notes:
         parts.append(html.listed(found.notes))
     worst = max((row.difference for row in found.rows), default=0.0)
@@ -186,7 +186,7 @@ def certificate(context: Context) -> Made:
     return Made(html.joined(parts), said, "good" if found.passed else "bad")
 
 
-def _row(row: Row) -> tuple[object, ...]:
+def _row(row: Agreement) -> tuple[object, ...]:
     numbers = _small(row.difference), _small(row.allowed)
     return (row.quantity, row.left, row.right, *numbers, _agreement(row.passed))
 
@@ -208,9 +208,9 @@ def _quantities(found: Certificate) -> Iterator[tuple[object, ...]]:
         yield (name, len(rows), _small(worst.difference), _small(worst.allowed), _agreement(passed))
 
 
-def _members(found: Certificate) -> Iterator[Markup]:
-    yield html.listed(f"{s.title} {s.version}".strip() for s in found.members if s.present)
-    absent = [f"{s.title}: {s.reason}" for s in found.members if not s.present]
+def _methods(found: Certificate) -> Iterator[Markup]:
+    yield html.listed(f"{s.title} {s.version}".strip() for s in found.methods if s.present)
+    absent = [f"{s.title}: {s.reason}" for s in found.methods if not s.present]
     if absent:
         yield html.paragraph("Not here:")
         yield html.listed(absent)

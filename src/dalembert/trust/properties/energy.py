@@ -397,7 +397,7 @@ def interconnection(
     m = mechanism_of(robot)
     Kp, Kd = (_gain(name, K, m.n) for name, K in (("kp", kp), ("kd", kd)))
     q0, qd0 = robot.home if q0 is None else q0, np.zeros(m.n) if qd0 is None else qd0
-    law, quiet = PD(robot, Kp, Kd), Solver(progress=False)
+    law, quiet = PD(robot, kp=Kp, kd=Kd), Solver(progress=False)
     run = simulate(robot, law, q0=q0, qd0=qd0, reference=q_d, duration=duration, dt=dt, solver=quiet)
     if not run.ok:
         raise InputError(f"this loop cannot be judged: its simulation {run.message}")

@@ -1,6 +1,6 @@
 """`Certificate`: what was compared with what, at which states, how well it agreed, and why where it did not.
 
-What grows while members are compared: rows, sides, findings, and the numbers that failed.
+`VerifyRun` collects agreements, methods, differences and the numbers that failed while methods are compared.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from dalembert.trust.verify import diagnose
 from dalembert.trust.verify.diagnose import Explanation
 from dalembert.trust.verify.four_by_four import FourByFour
 from dalembert.trust.verify.linkage import LIMITS, Array, Linkage, States, draw_states, linkage_of, show_value
-from dalembert.trust.verify.members import Values, choose_frames
+from dalembert.trust.verify.own_methods import Values, choose_frames
 from dalembert.trust.verify.quantities import QUANTITIES, TOLERANCES, Value
 from dalembert.trust.verify.source import Source
 
-SHOWN = 4  # members that a sentence names before it counts the rest
+MAX_NAMED_METHODS = 4  # methods that a sentence names before it counts the rest
 BY_LINKS = "Lagrange, link by link"
 AGAIN = "file read again"
 
 
 @dataclass(frozen=True)
-class Row:
+class Agreement:
     """One comparison: the largest relative difference over all states, where it is, and whether it is allowed."""
 
     quantity: str
@@ -44,13 +44,13 @@ class Row:
     passed: bool = True
 
     @classmethod
-    def of_answer(cls, quantity: str, left: str, right: str, wrong: str = "", states: int = 1) -> Row:
+    def of_answer(cls, quantity: str, left: str, right: str, wrong: str = "", states: int = 1) -> Agreement:
         """A comparison that is answered by yes, or by what is wrong."""
         return cls(quantity, left, right, float(bool(wrong)), 0.5, "rounding", states, None, wrong, not wrong)
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedMethod:
     """One way to the numbers: whether it took part, in which version, or why not."""
 
     name: str
@@ -66,7 +66,7 @@ class Difference:
 
     `cause` is empty where no fault of the table explains the difference; `words` says what is known then."""
 
-    members: tuple[str, ...]
+    methods: tuple[str, ...]
     first: str
     cause: str
     words: str
@@ -76,9 +76,9 @@ class Difference:
     @property
     def finding(self) -> Finding:
         """The difference as a finding, by its cause."""
-        who = ", ".join(self.members[:SHOWN])
-        if len(self.members) > SHOWN:
-            who += f" and {len(self.members) - SHOWN} more"
+        who = ", ".join(self.methods[:MAX_NAMED_METHODS])
+        if len(self.methods) > MAX_NAMED_METHODS:
+            who += f" and {len(self.methods) - MAX_NAMED_METHODS} more"
         cause = f"likely cause: {self.cause}; " if self.cause else "not explained; "
         also = f" (the same numbers: {'; '.join(self.others)})" if self.others else ""
         sentence = f"{who}: first differs in {self.first}; {cause}{self.words}{also}"
@@ -95,8 +95,8 @@ class Certificate:
     states: int
     seed: int
     version: str
-    rows: tuple[Row, ...]
-    members: tuple[Side, ...]
+    rows: tuple[Agreement, ...]
+    methods: tuple[ComparedMethod, ...]
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     differences: tuple[str, ...] = ()  # numbers that two descriptions write differently
@@ -108,11 +108,11 @@ class Certificate:
         return all(row.passed for row in self.rows)
 
     @property
-    def failed(self) -> tuple[Row, ...]:
+    def failed(self) -> tuple[Agreement, ...]:
         return tuple(row for row in self.rows if not row.passed)
 
     @property
-    def worst(self) -> Row | None:
+    def worst(self) -> Agreement | None:
         """The row whose difference is nearest to, or furthest beyond, what is allowed."""
         return max(
             self.rows, key=lambda row: row.difference / row.allowed if row.allowed else float("inf"), default=None
@@ -161,8 +161,8 @@ class Certificate:
             mark = "ok  " if row.passed else "FAIL"
             place = "" if row.passed else f"  {row.entry}, state {row.state}"
             lines.append(f"  {mark} {row.quantity:<{width}}  {row.difference:8.1e}  {row.left} = {row.right}{place}")
-        lines += ["", *(f"  absent: {s.title}: {s.reason}" for s in self.members if not s.present)]
-        lines += [f"  {s.title} {s.version}" for s in self.members if s.present and s.version]
+        lines += ["", *(f"  absent: {s.title}: {s.reason}" for s in self.methods if not s.present)]
+        lines += [f"  {s.title} {s.version}" for s in self.methods if s.present and s.version]
         lines += [f"  note: {note}" for note in self.notes]
         lines += [f"  {name}: {x:g} ({why})" for name, (x, why) in self.tolerances.items()]
         return "\n".join(lines) + "\n"
@@ -172,22 +172,24 @@ class Certificate:
 
 
 class VerifyRun:
-    """One run: what grows while members are compared."""
+    """The state of one run of `verify`: everything that the comparisons add."""
 
     def __init__(
         self, source: Source, count: int, seed: int, without: tuple[str, ...], tell: Callable[[str], object]
     ) -> None:
         self.source, self.without, self.tell, self.count, self.seed = source, without, tell, count, seed
         self.robot: Robot = source.robot.tree()
-        self.rows: list[Row] = []
-        self.sides: list[Side] = [Side("reference", BY_LINKS, True)]
+        self.rows: list[Agreement] = []
+        self.methods: list[ComparedMethod] = [ComparedMethod("reference", BY_LINKS, True)]
         self.found: list[Difference] = []
         self.limited: list[tuple[Difference, Linkage, Array]] = []  # (difference, what is written, limits found)
         self.causes: list[Explanation] = []
         self.notes: list[str] = []
         self.differences: list[str] = []
-        self.own: dict[str, Values] = {}  # of members that took part
-        self.failing: dict[str, list[tuple[str, Row]]] = {}  # member → (quantity, row), in the order of the quantities
+        self.own: dict[str, Values] = {}  # values of the methods that took part
+        self.failing: dict[
+            str, list[tuple[str, Agreement]]
+        ] = {}  # by method: (quantity, agreement) in the order of the quantities
         self.linkage = linkage_of(self.robot.description)
         self.other = self.linkage  # what it is compared against
         self.exact = self.linkage  # what the symbols see, right angles made so
@@ -203,17 +205,17 @@ class VerifyRun:
         """The frames whose Jacobians are compared."""
         return tuple(f for f in choose_frames(self.robot) if f in self.reference.frames)
 
-    def leave_out(self, key: str, title: str, reason: str = "left out as asked") -> None:
-        self.sides.append(Side(key, title, False, reason=reason))
+    def skip(self, key: str, title: str, reason: str = "skipped as requested") -> None:
+        self.methods.append(ComparedMethod(key, title, False, reason=reason))
 
     def take_part(self, key: str, title: str, values: Values, reference: FourByFour, version: str = "") -> None:
-        """A member that has computed something, compared with the reference."""
-        self.sides.append(Side(key, title, True, version))
+        """Record a method with its values and compare them with the reference."""
+        self.methods.append(ComparedMethod(key, title, True, version))
         self.own[key] = values
         self.compare(key, title, reference, values)
 
     def compare(self, key: str, right: str, reference: FourByFour, values: Values) -> None:
-        """A row for every quantity of a member; those that differ are kept."""
+        """Add an agreement for every quantity of a method; keep those that differ."""
         for name in QUANTITIES if self.linkage.coordinates else ("pose",):
             if name in values:
                 row = row_of(name, BY_LINKS, right, reference, diagnose.common(values[name], reference))
@@ -222,12 +224,12 @@ class VerifyRun:
                     self.failing.setdefault(key, []).append((name, row))
 
     def add_broken(self, key: str, title: str, error: Exception) -> None:
-        """A member that ended in an error of its own: no number of it agrees."""
+        """Record a method that raised an error: none of its numbers agrees."""
         words = f"{type(error).__name__}: {error}"
-        row = Row("the member itself", BY_LINKS, title, float("inf"), 0.0, "rounding", 0, None, words, False)
+        row = Agreement("the method itself", BY_LINKS, title, float("inf"), 0.0, "rounding", 0, None, words, False)
         self.rows.append(row)
         self.failing.setdefault(key, []).append(("", row))
-        self.sides.append(Side(key, title, True, reason=words))
+        self.methods.append(ComparedMethod(key, title, True, reason=words))
 
     def compare_names(
         self, who: str, left: str, right: str, linkage: Linkage, wanted: Sequence[str], found: Sequence[str]
@@ -236,7 +238,7 @@ class VerifyRun:
         missing, extra = [n for n in wanted if n not in found], [n for n in found if n not in wanted]
         lists = {"without": missing, "also": extra}
         words = "; ".join(f"{word} {diagnose.list_names(names)}" for word, names in lists.items() if names)
-        self.rows.append(Row.of_answer("joints and links", left, right, words or "in another order", self.count))
+        self.rows.append(Agreement.of_answer("joints and links", left, right, words or "in another order", self.count))
         followers = {p.joint for p in linkage.parts if p.follows is not None}
         cause, said = "", "the two do not have the same joints or links"
         if extra and not missing and set(extra) <= followers:
@@ -247,12 +249,12 @@ class VerifyRun:
         """Lower, upper, effort and velocity of every coordinate, which no dynamics would show."""
         same = np.isclose(m.limits, found, rtol=1e-12, atol=1e-15)
         if same.all():
-            self.rows.append(Row.of_answer("joint limits", left, right))
+            self.rows.append(Agreement.of_answer("joint limits", left, right))
             return
         k, j = (int(i) for i in np.argwhere(~same)[0])
         a, b = show_value(m.limits[k, j]), show_value(found[k, j])
         entry = f"joint {m.coordinates[k]!r}, {LIMITS[j]}: {a} in {left}, {b} in {right}"
-        self.rows.append(Row.of_answer("joint limits", left, right, entry))
+        self.rows.append(Agreement.of_answer("joint limits", left, right, entry))
         joints = [name for name, x in zip(m.coordinates, same, strict=True) if not x.all()]
         words = f"the limits of {diagnose.list_names(joints)} are not those that are written"
         ratios = _ratios(m.limits[~same], found[~same])
@@ -263,7 +265,7 @@ class VerifyRun:
     def add(self, difference: Difference) -> None:
         """A difference by itself, or, where the same side has one of the same cause, its words there."""
         for k, other in enumerate(self.found):
-            if (other.members, other.cause) == (difference.members, difference.cause):
+            if (other.methods, other.cause) == (difference.methods, difference.cause):
                 self.found[k] = replace(other, words=f"{other.words}; {difference.words}")
                 return
         self.found.append(difference)
@@ -283,7 +285,7 @@ def difference_of(who: tuple[str, ...], first: str, found: Sequence[Explanation]
     return Difference(who, first, e.cause, f"as if {e.words}", e.parts, tuple(other.words for other in found[1:4]))
 
 
-def row_of(name: str, left: str, right: str, reference: FourByFour, value: Value) -> Row:
+def row_of(name: str, left: str, right: str, reference: FourByFour, value: Value) -> Agreement:
     """One comparison. Of one that fails the first entry is named, of one that passes the largest."""
     quantity = QUANTITIES[name]
     found = quantity.relative(reference, value)
@@ -296,10 +298,12 @@ def row_of(name: str, left: str, right: str, reference: FourByFour, value: Value
         state = int(np.argmax([one[index] for one in found]))
         entry = quantity.entry(reference, value, index)
     passed = largest <= allowed
-    return Row(quantity.title, left, right, largest, allowed, quantity.tolerance, len(found), state, entry, passed)
+    return Agreement(
+        quantity.title, left, right, largest, allowed, quantity.tolerance, len(found), state, entry, passed
+    )
 
 
-def first_difference(failing: Iterable[tuple[str, Row]]) -> str:
+def first_difference(failing: Iterable[tuple[str, Agreement]]) -> str:
     """The first term that differs, as a sentence."""
     order = {name: k for k, name in enumerate(QUANTITIES)}
     _, row = min(failing, key=lambda item: order.get(item[0], len(order)))

@@ -1,8 +1,6 @@
 """The table of causes: faults by which two descriptions of one robot usually differ, each as a change of a linkage.
 
-A row plants its fault in one part at a time, so that the parts concerned can be found. Where the fault is in masses,
-inertias, rotors or gravity, all quantities are linear in it, and which parts have it follows from one least-squares
-problem; where it is in the geometry, the first frame that is elsewhere tells.
+A fault is planted in one part, or in every part that can have it.
 """
 
 from __future__ import annotations
@@ -16,20 +14,20 @@ import numpy as np
 from dalembert.trust.verify.linkage import (
     ZERO,
     Array,
-    Limb,
     Linkage,
+    LinkData,
     Six,
     Three,
     angles,
-    heavier,
     multiply_poses,
     rotation,
+    scale_inertia,
     tensor,
     three,
 )
 from dalembert.trust.verify.reread import TableRow, of_table
 
-Change = Callable[[Linkage, int], Limb]
+Change = Callable[[Linkage, int], LinkData]
 IDENTITY = np.eye(3)
 
 
@@ -60,7 +58,7 @@ def _six(I: Array) -> Six:
     return float(I[0, 0]), float(I[0, 1]), float(I[0, 2]), float(I[1, 1]), float(I[1, 2]), float(I[2, 2])
 
 
-def _turned(part: Limb, R: Array) -> Limb:
+def _turned(part: LinkData, R: Array) -> LinkData:
     """The inertia as it would be with R for the rotation of its axes."""
     if not any(part.inertial_rpy):
         return part
@@ -73,7 +71,7 @@ def _reverse_order(rpy: Three) -> Array:
     return np.asarray(rotation((r, 0.0, 0.0)) @ rotation((0.0, p, 0.0)) @ rotation((0.0, 0.0, y)))
 
 
-def _nothing(part: Limb) -> Limb:
+def _nothing(part: LinkData) -> LinkData:
     return replace(part, mass=0.0, inertia=(0.0,) * 6, com=ZERO, inertial_rpy=ZERO)
 
 
@@ -81,7 +79,7 @@ def _moves(m: Linkage, i: int) -> bool:
     return bool(m.paths[i])
 
 
-def _fixed_dropped(m: Linkage, i: int) -> Limb:
+def _fixed_dropped(m: Linkage, i: int) -> LinkData:
     p = m.parts[i]
     heavy = p.mass or any(p.inertia)
     return _nothing(p) if p.kind == "fixed" and p.parent >= 0 and heavy and _moves(m, i) else p
@@ -90,7 +88,7 @@ def _fixed_dropped(m: Linkage, i: int) -> Limb:
 def _lumped(moved: bool, turned: bool) -> Change:
     """A fixed link's inertia added to its carrier's as if its frame were not moved there, or not turned."""
 
-    def change(m: Linkage, i: int) -> Limb:
+    def change(m: Linkage, i: int) -> LinkData:
         p, T = m.parts[i], np.eye(4)
         if p.kind != "fixed" or p.parent < 0 or not p.mass or not _moves(m, i):
             return p
@@ -108,28 +106,28 @@ def _lumped(moved: bool, turned: bool) -> Change:
     return change
 
 
-def _link_dropped(m: Linkage, i: int) -> Limb:
+def _link_dropped(m: Linkage, i: int) -> LinkData:
     p = m.parts[i]
     return _nothing(p) if p.kind != "fixed" and (p.mass or any(p.inertia)) else p
 
 
-def _in_link(change: Callable[[Limb], Limb]) -> Change:
+def _in_link(change: Callable[[LinkData], LinkData]) -> Change:
     """A change of a link that moves and weighs something."""
     return lambda m, i: change(m.parts[i]) if _moves(m, i) else m.parts[i]
 
 
-def _products(factor: float) -> Callable[[Limb], Limb]:
-    def change(p: Limb) -> Limb:
+def _products(factor: float) -> Callable[[LinkData], LinkData]:
+    def change(p: LinkData) -> LinkData:
         xx, xy, xz, yy, yz, zz = p.inertia
         return replace(p, inertia=(xx, factor * xy, factor * xz, yy, factor * yz, zz)) if xy or xz or yz else p
 
     return change
 
 
-def _steiner(times: float) -> Callable[[Limb], Limb]:
+def _steiner(times: float) -> Callable[[LinkData], LinkData]:
     """The inertia with m (c·c 1 − c cᵀ) added `times` times too often."""
 
-    def change(p: Limb) -> Limb:
+    def change(p: LinkData) -> LinkData:
         c = np.array(p.com)
         if not p.mass or not c.any():
             return p
@@ -140,14 +138,14 @@ def _steiner(times: float) -> Callable[[Limb], Limb]:
     return change
 
 
-def _scaled(mass: float = 1.0, com: float = 1.0, inertia: float = 1.0) -> Callable[[Limb], Limb]:
-    def change(p: Limb) -> Limb:
-        return replace(heavier(p, mass, inertia), com=three(com * x for x in p.com)) if p.mass else p
+def _scaled(mass: float = 1.0, com: float = 1.0, inertia: float = 1.0) -> Callable[[LinkData], LinkData]:
+    def change(p: LinkData) -> LinkData:
+        return replace(scale_inertia(p, mass, inertia), com=three(com * x for x in p.com)) if p.mass else p
 
     return change
 
 
-def _other_order(p: Limb) -> Limb:
+def _other_order(p: LinkData) -> LinkData:
     """(ixx, ixy, iyy, ixz, iyz, izz), the lower triangle row by row, read as the upper one."""
     xx, xy, xz, yy, yz, zz = p.inertia
     return replace(p, inertia=(xx, xy, yy, xz, yz, zz))
@@ -156,7 +154,7 @@ def _other_order(p: Limb) -> Limb:
 # joints
 
 
-def _rows(part: Limb, change: Callable[[Three, Three], tuple[Three, Three]]) -> Limb:
+def _rows(part: LinkData, change: Callable[[Three, Three], tuple[Three, Three]]) -> LinkData:
     return replace(part, before=tuple(change(xyz, rpy) for xyz, rpy in part.before))
 
 
@@ -167,7 +165,7 @@ def _origin(change: Callable[[Three, Three], tuple[Three, Three]]) -> Change:
 def _all_turned(way: Callable[[Three], Array]) -> Change:
     """Every rotation that is written as rpy, of joints and of inertials."""
 
-    def change(m: Linkage, i: int) -> Limb:
+    def change(m: Linkage, i: int) -> LinkData:
         p = _turned(m.parts[i], way(m.parts[i].inertial_rpy))
         return _rows(p, lambda xyz, rpy: (xyz, _other(rpy, way)))
 
@@ -182,30 +180,30 @@ def _transposed(rpy: Three) -> Array:
     return np.asarray(rotation(rpy).T)
 
 
-def _joint(change: Callable[[Limb], Limb]) -> Change:
+def _joint(change: Callable[[LinkData], LinkData]) -> Change:
     return lambda m, i: change(m.parts[i]) if m.parts[i].kind != "fixed" else m.parts[i]
 
 
-def _follower(change: Callable[[Limb], Limb]) -> Change:
+def _follower(change: Callable[[LinkData], LinkData]) -> Change:
     return lambda m, i: change(m.parts[i]) if m.parts[i].follows is not None else m.parts[i]
 
 
-def _sides(*sides: int | None) -> Callable[[Limb], Limb]:
+def _sides(*sides: int | None) -> Callable[[LinkData], LinkData]:
     """Coulomb's level for positive and for negative velocities, each one of those written, or none."""
 
-    def change(p: Limb) -> Limb:
+    def change(p: LinkData) -> LinkData:
         positive, negative = (0.0 if side is None else p.coulomb[side] for side in sides)
         return replace(p, coulomb=(positive, negative))
 
     return change
 
 
-def _in_parent(p: Limb) -> Limb:
+def _in_parent(p: LinkData) -> LinkData:
     axis = multiply_poses(p.before)[:3, :3].T @ np.array(p.axis)
     return replace(p, axis=three(axis)) if np.abs(axis - p.axis).max() > 1e-12 else p
 
 
-def _base(m: Linkage, i: int) -> Limb:
+def _base(m: Linkage, i: int) -> LinkData:
     """The pose of what stands before the first moving joint: fixed joints there, or a DH table's base."""
     p = m.parts[i]
     if m.paths[i] and not (m.table is not None and m.paths[i] == (i,)):
@@ -216,16 +214,16 @@ def _base(m: Linkage, i: int) -> Limb:
     return replace(p, before=kept) if np.abs(multiply_poses(p.before) - multiply_poses(kept)).max() > 1e-12 else p
 
 
-def _first_joint(m: Linkage, i: int) -> Limb:
+def _first_joint(m: Linkage, i: int) -> LinkData:
     p = m.parts[i]
     first = p.kind != "fixed" and m.paths[i] == (i,) and m.table is None
     return replace(p, before=()) if first and np.abs(multiply_poses(p.before) - np.eye(4)).max() > 1e-12 else p
 
 
-def _replace(**fields: object) -> Callable[[Limb], Limb]:
+def _replace(**fields: object) -> Callable[[LinkData], LinkData]:
     """A part with these fields; of a function of the part, what it gives."""
 
-    def change(p: Limb) -> Limb:
+    def change(p: LinkData) -> LinkData:
         new: dict[str, Any] = {name: value(p) if callable(value) else value for name, value in fields.items()}
         return replace(p, **new)
 
@@ -242,7 +240,7 @@ _ANYWHERE: tuple[tuple[str, str, Change], ...] = (
     ("fixed-joint lumping", "the fixed link {} were lumped where it is, but without turning it", _lumped(True, False)),
     ("fixed-joint lumping", "the fixed link {} were turned, but not moved there", _lumped(False, True)),
 )
-_IN_LINKS: tuple[tuple[str, str, Callable[[Limb], Limb]], ...] = (
+_IN_LINKS: tuple[tuple[str, str, Callable[[LinkData], LinkData]], ...] = (
     ("inertial rpy", f"{_FRAME} were ignored", lambda p: _turned(p, IDENTITY)),
     ("inertial rpy", f"{_FRAME} were transposed", lambda p: _turned(p, rotation(p.inertial_rpy).T)),
     (
@@ -265,14 +263,14 @@ _IN_LINKS: tuple[tuple[str, str, Callable[[Limb], Limb]], ...] = (
     ("inertia dropped", "the inertia about the center of mass of {} were zero", _scaled(inertia=0.0)),
     ("order of inertia", f"{_INERTIA} were in the order xx, xy, yy, xz, yz, zz", _other_order),
 )
-_UNITS: tuple[tuple[str, str, Callable[[Limb], Limb]], ...] = (
+_UNITS: tuple[tuple[str, str, Callable[[LinkData], LinkData]], ...] = (
     ("units", f"the mass and inertia of {{}} were {_THOUSAND} larger", _scaled(1e3, 1.0, 1e3)),
     ("units", f"the mass and inertia of {{}} were {_THOUSAND} smaller", _scaled(1e-3, 1.0, 1e-3)),
     ("units", f"the mass of {{}} were {_THOUSAND} larger", _scaled(mass=1e3)),
     ("units", f"{_INERTIA} were a million times smaller", _scaled(inertia=1e-6)),
     ("units", f"{_COM} were in millimeters", _scaled(com=1e-3)),
 )
-_IN_JOINTS: tuple[tuple[str, str, Callable[[Limb], Limb]], ...] = (
+_IN_JOINTS: tuple[tuple[str, str, Callable[[LinkData], LinkData]], ...] = (
     ("rotor inertia", "the rotor of {} were missing", _replace(rotor=0.0)),
     ("rotor inertia", "the rotor of {} were counted twice", _replace(rotor=lambda p: 2.0 * p.rotor)),
     (
@@ -308,7 +306,7 @@ _IN_JOINTS: tuple[tuple[str, str, Callable[[Limb], Limb]], ...] = (
     ("joint springs", "the rest of the spring of {} had the opposite sign", _replace(rest=lambda p: -p.rest)),
     ("joint springs", "the spring of {} had the opposite sign", _replace(stiffness=lambda p: -p.stiffness)),
 )
-_IN_FOLLOWERS: tuple[tuple[str, str, Callable[[Limb], Limb]], ...] = (
+_IN_FOLLOWERS: tuple[tuple[str, str, Callable[[LinkData], LinkData]], ...] = (
     ("mimic", "{} did not follow its joint but stood still", _replace(multiplier=0.0, offset=0.0)),
     ("mimic", f"the multiplier and offset {_MIMIC} were ignored", _replace(multiplier=1.0, offset=0.0)),
     ("mimic", f"the multiplier {_MIMIC} were ignored", _replace(multiplier=1.0)),
@@ -329,7 +327,7 @@ _IN_ORIGINS: tuple[tuple[str, str, Callable[[Three, Three], tuple[Three, Three]]
         lambda xyz, rpy: (three(np.array(xyz) / 1e3), rpy),
     ),
 )
-_IN_MOVING: tuple[tuple[str, str, Callable[[Limb], Limb]], ...] = (
+_IN_MOVING: tuple[tuple[str, str, Callable[[LinkData], LinkData]], ...] = (
     ("joint axis", "the axis of {} had the opposite sign", _replace(axis=lambda p: three(-np.array(p.axis)))),
     ("joint axis", "the axis of {} were in the parent's axes", _in_parent),
     ("joint axis", "the axis of {} were z", _replace(axis=(0.0, 0.0, 1.0))),
@@ -377,20 +375,6 @@ def other_tables(m: Linkage) -> Iterator[tuple[str, str, Linkage]]:
             rows = tuple(_in_unit(r, fields, unit) for r in m.table.rows)
             if rows != m.table.rows:
                 yield "units", f"{shown} of the DH rows were {words}", of_table(replace(m.table, rows=rows))
-
-
-def other_jacobians(T: Array, J: Array) -> dict[str, Array]:
-    """The Jacobian J of a frame at the poses T, expressed otherwise."""
-    R, p = np.swapaxes(T[:, :3, :3], -1, -2), T[:, :3, 3]
-    v, w = J[:, :3], J[:, 3:]
-    carried = np.cross(p[:, :, None], w, axis=1)
-    return {
-        "it were in the frame's own axes, not the world's": np.concatenate([R @ v, R @ w], axis=1),
-        "it were that of the point at the world's origin": np.concatenate([v + carried, w], axis=1),
-        "its angular rows came first": np.concatenate([w, v], axis=1),
-        "its angular rows had the opposite sign": np.concatenate([v, -w], axis=1),
-        "its linear rows had the opposite sign": np.concatenate([-v, w], axis=1),
-    }
 
 
 def gravity_words(wanted: Three, found: Array) -> tuple[str, str]:

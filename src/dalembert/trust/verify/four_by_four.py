@@ -19,7 +19,7 @@ import numpy as np
 
 from dalembert.caching import cached_property
 from dalembert.friction.laws import Friction
-from dalembert.trust.verify.linkage import Array, Limb, Linkage, States, multiply_poses, second_moments, turn
+from dalembert.trust.verify.linkage import Array, Linkage, LinkData, States, multiply_poses, second_moments, turn
 
 STEP = 1e-30  # of the complex step: its square is nothing, and nothing is subtracted
 
@@ -254,8 +254,7 @@ class LinkMotion:
                 self.x[i] = x
                 E0, E1, E2 = (before @ e @ after for e in _joint(part, x, self.dtype))
                 D = [*(d @ E0 for d in D), T @ E1]
-                factor = linkage.coriolis if part.kind == "prismatic" else 2.0
-                carried = factor * (V @ (E1 * v)) + T @ (E2 * v**2)
+                carried = 2.0 * (V @ (E1 * v)) + T @ (E2 * v**2)
                 A = A @ E0 + carried + T @ (E1 * a)
                 B = B @ E0 + carried
                 T, V = T @ E0, V @ E0 + T @ (E1 * v)
@@ -266,7 +265,7 @@ class LinkMotion:
             self.drift.append(B)
 
 
-def _joint(part: Limb, x: Array, dtype: np.dtype[np.generic]) -> tuple[Array, ...]:
+def _joint(part: LinkData, x: Array, dtype: np.dtype[np.generic]) -> tuple[Array, ...]:
     """E(x), E′(x), E″(x) of a joint, (S, 4, 4) each."""
     axis, along = part.axis, 1.0 if part.kind == "prismatic" else part.pitch
     E = np.zeros((3, len(x), 4, 4), dtype=dtype)
@@ -284,7 +283,7 @@ def _joint(part: Limb, x: Array, dtype: np.dtype[np.generic]) -> tuple[Array, ..
 # the friction laws once more, as formulas on arrays
 
 
-def friction_terms(part: Limb, x: Array, v: Array, load: Array) -> dict[str, Array]:
+def friction_terms(part: LinkData, x: Array, v: Array, load: Array) -> dict[str, Array]:
     """The torque that each kind of resistance asks of the drive, at position x, rate v and transmitted load."""
     sign = np.sign(v.real) + 0.0 * v if not part.coulomb_width else _ramp(v / part.coulomb_width)
     coulomb = np.where(v.real < 0, part.coulomb[1], part.coulomb[0])

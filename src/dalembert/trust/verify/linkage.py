@@ -41,7 +41,7 @@ FEW = 8  # states for what costs much more than the rest: derivatives, symbols, 
 
 
 @dataclass(frozen=True)
-class Limb:
+class LinkData:
     """One link, its inertial as written (inertia about the center of mass, in axes turned by `inertial_rpy`), and the
     joint that holds it. `frame` says whether the link's frame is the one that others call by its name."""
 
@@ -79,9 +79,8 @@ class Limb:
 class Linkage:
     """Parts in an order in which parents come first, gravity in the root's frame; the DH table it came from, if any."""
 
-    parts: tuple[Limb, ...]
+    parts: tuple[LinkData, ...]
     gravity: Three = (0.0, 0.0, -9.81)
-    coriolis: float = 2.0  # the factor of 2 ω × v of sliding joints: a fault may have another
     table: WrittenTable | None = None
 
     @cached_property
@@ -94,7 +93,7 @@ class Linkage:
         """The independent joints, in the order of the tree."""
         return tuple(p.joint for p in self.parts if p.kind != "fixed" and p.follows is None)
 
-    def follow(self, part: Limb) -> tuple[str, float, float]:
+    def follow(self, part: LinkData) -> tuple[str, float, float]:
         """(coordinate, multiplier, offset) of a joint's position, through a chain of mimics if need be."""
         by_name = {p.joint: p for p in self.parts if p.joint}
         multiplier, offset, master = 1.0, 0.0, part
@@ -131,19 +130,19 @@ class Linkage:
         written = np.array([rows[name] for name in self.coordinates]).reshape(-1, 4)
         return np.where(np.abs(written) >= UNLIMITED, (-math.inf, math.inf, math.inf, math.inf), written)
 
-    def with_parts(self, changed: Mapping[int, Limb]) -> Linkage:
+    def with_parts(self, changed: Mapping[int, LinkData]) -> Linkage:
         return replace(self, parts=tuple(changed.get(i, p) for i, p in enumerate(self.parts)))
 
 
 def order_parts(
-    parts: Sequence[Limb], parents: Mapping[str, str], gravity: Three, table: WrittenTable | None = None
+    parts: Sequence[LinkData], parents: Mapping[str, str], gravity: Three, table: WrittenTable | None = None
 ) -> Linkage:
     """A linkage of parts in any order, `parents` naming each link's parent: depth first, children in file order, so
     that the coordinates come in the order that Dalembert's model has them in."""
-    children: dict[str | None, list[Limb]] = {}
+    children: dict[str | None, list[LinkData]] = {}
     for part in parts:
         children.setdefault(parents.get(part.link), []).append(part)
-    ordered: list[Limb] = []
+    ordered: list[LinkData] = []
     index: dict[str, int] = {}
     stack = list(reversed(children.get(None, [])))
     while stack:
@@ -160,7 +159,7 @@ def linkage_of(description: Description) -> Linkage:
     order = {child: k for k, child in enumerate(joint_of)}
     parts, parents = [], {}
     for link in sorted(description.links, key=lambda link: order.get(link.name, -1)):  # as a tree is walked
-        part = Limb(link.name, **inertial_fields(link.inertial))
+        part = LinkData(link.name, **inertial_fields(link.inertial))
         joint = joint_of.get(link.name)
         if joint is not None:
             parents[link.name] = joint.parent
@@ -241,7 +240,7 @@ def multiply_poses(poses: tuple[tuple[Three, Three], ...]) -> Array:
     return T
 
 
-def heavier(part: Limb, mass: float = 1.0, inertia: float = 1.0) -> Limb:
+def scale_inertia(part: LinkData, mass: float = 1.0, inertia: float = 1.0) -> LinkData:
     """The part with its mass and its inertia multiplied."""
     xx, xy, xz, yy, yz, zz = (inertia * x for x in part.inertia)
     return replace(part, mass=mass * part.mass, inertia=(xx, xy, xz, yy, yz, zz))
@@ -253,7 +252,7 @@ def tensor(six: Six) -> Array:
 
 
 @lru_cache(maxsize=4096)
-def second_moments(part: Limb) -> Array:
+def second_moments(part: LinkData) -> Array:
     """J = ∫ r rᵀ dm over the link with r = (x, y, z, 1) in its frame, 4×4: its kinetic energy is ½ tr(Ṫ J Ṫᵀ). Not to
     be written to: it is kept."""
     R, m, c = rotation(part.inertial_rpy), part.mass, np.array(part.com)

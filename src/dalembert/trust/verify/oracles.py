@@ -1,4 +1,4 @@
-"""Other people's libraries as members: Pinocchio, MuJoCo, Drake, each imported when it is asked.
+"""Other libraries as methods: Pinocchio, MuJoCo, Drake, each imported when it is used.
 
 They are given the robot's own URDF text (written out where it came from another format), gravity and rotor inertias,
 which URDF cannot say. Mimic joints are folded here for all of them: every joint is free in theirs, positions are
@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.trust.verify.linkage import Array, Linkage, States
-from dalembert.trust.verify.members import Values
+from dalembert.trust.verify.own_methods import Values
 
 
 class Unavailable(Exception):
-    """Why a library is not among the members."""
+    """The reason why a library did not take part."""
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from dalembert.friction.laws import friction
 from dalembert.trust.verify.linkage import (
     LIMITS,
     ZERO,
-    Limb,
     Linkage,
+    LinkData,
     Three,
     drive_fields,
     inertial_fields,
@@ -49,7 +49,7 @@ class TableRow:
     d: float
     a: float
     alpha: float
-    part: Limb
+    part: LinkData
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ class WrittenTable:
     convention: str
     base: Poses
     tool: Poses
-    root: Limb
+    root: LinkData
     tip: str
     gravity: Three
-    extra: tuple[tuple[Limb, str], ...] = ()
+    extra: tuple[tuple[LinkData, str], ...] = ()
 
 
 def of_table(table: WrittenTable, convention: str | None = None) -> Linkage:
@@ -82,7 +82,7 @@ def of_table(table: WrittenTable, convention: str | None = None) -> Linkage:
         parts.append(part)
         parents[part.link] = parent
         before, parent = (), part.link
-    parts.append(Limb(table.tip, f"{table.tip}_fixed", before=table.tool))
+    parts.append(LinkData(table.tip, f"{table.tip}_fixed", before=table.tool))
     parents[table.tip] = parent
     for extra, carrier in table.extra:
         # A frame is given on Dalembert's link frame, which for a standard table is not the table's.
@@ -97,16 +97,16 @@ def of_dh_table(table: DHTable) -> Linkage:
     for i, row in enumerate(table.rows):
         names = row.link or f"link{i + 1}", row.name or f"joint{i + 1}"
         written = inertial_fields(row.inertial) | drive_fields(row.drive, row.limit)
-        part = Limb(*names, _kind(row.kind), axis=(0.0, 0.0, 1.0), **written)
+        part = LinkData(*names, _kind(row.kind), axis=(0.0, 0.0, 1.0), **written)
         rows.append(_row(part, row.theta, row.d, row.a, row.alpha, row.offset))
     ends: list[Poses] = [((o.xyz, o.rpy),) for o in (table.base, table.tool)]
-    root = Limb(table.root.name)
+    root = LinkData(table.root.name)
     return of_table(
         WrittenTable(tuple(rows), table.convention, ends[0], ends[1], root, table.tip, three(table.gravity))
     )
 
 
-def _row(part: Limb, theta: float, d: float, a: float, alpha: float, offset: float) -> TableRow:
+def _row(part: LinkData, theta: float, d: float, a: float, alpha: float, offset: float) -> TableRow:
     theta, d = (theta, d + offset) if part.kind == "prismatic" else (theta + offset, d)
     return TableRow(theta, d, a, alpha, part)
 
@@ -136,7 +136,9 @@ def _try(read: Callable[[T], Linkage], what: T) -> Linkage:
 
 
 def _urdf(root: ElementTree.Element) -> Linkage:
-    links = {e.attrib["name"]: Limb(e.attrib["name"], **_inertial(e.find("inertial"))) for e in root.findall("link")}
+    links = {
+        e.attrib["name"]: LinkData(e.attrib["name"], **_inertial(e.find("inertial"))) for e in root.findall("link")
+    }
     parts, parents = [], {}
     for e in root.findall("joint"):
         child = _need(e, "child").attrib["link"]
@@ -272,12 +274,12 @@ def _toml_limit(e: Mapping[str, Any]) -> dict[str, Any]:
     return {key: _angle(e, key) for key in LIMITS if key in e or f"{key}_deg" in e}
 
 
-def _frames(data: Mapping[str, Any]) -> list[tuple[Limb, str]]:
-    return [(Limb(f["name"], f"{f['name']}_fixed", before=(_pose(f),)), f["link"]) for f in data.get("frames", ())]
+def _frames(data: Mapping[str, Any]) -> list[tuple[LinkData, str]]:
+    return [(LinkData(f["name"], f"{f['name']}_fixed", before=(_pose(f),)), f["link"]) for f in data.get("frames", ())]
 
 
 def _toml_tree(data: Mapping[str, Any]) -> Linkage:
-    links = {e["name"]: Limb(e["name"], **_toml_inertial(e.get("inertial"))) for e in data["links"]}
+    links = {e["name"]: LinkData(e["name"], **_toml_inertial(e.get("inertial"))) for e in data["links"]}
     parts, parents = [], {}
     for e in data.get("joints", ()):
         kind = _kind(e["kind"])
@@ -308,7 +310,7 @@ def _toml_table(data: Mapping[str, Any]) -> Linkage:
     rows, taken = [], set()
     for i, e in enumerate(dh["rows"]):
         kind = _kind(e.get("kind", "revolute"))
-        part = Limb(
+        part = LinkData(
             e.get("link", f"link{i + 1}"),
             e.get("joint", f"joint{i + 1}"),
             kind,
@@ -325,7 +327,7 @@ def _toml_table(data: Mapping[str, Any]) -> Linkage:
     taken |= {root.get("name", "base"), *(part.link for part, _ in frames)}
     tip = data.get("tip")
     base, tool = ((_pose(dh.get(end, {})),) for end in ("base", "tool"))
-    first = Limb(root.get("name", "base"), **_toml_inertial(root.get("inertial")))
+    first = LinkData(root.get("name", "base"), **_toml_inertial(root.get("inertial")))
     tip = tip if tip is not None and tip not in taken else "tool"
     kind, gravity = dh.get("convention", "standard"), three(data.get("gravity", DOWN))
     return of_table(WrittenTable(tuple(rows), kind, base, tool, first, tip, gravity, frames))

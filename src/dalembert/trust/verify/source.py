@@ -35,8 +35,19 @@ from dalembert.loading import describe
 from dalembert.robot import Robot
 from dalembert.spatial.rotation import basis
 from dalembert.trust.verify import reread
-from dalembert.trust.verify.linkage import UNITS, ZERO, Array, Limb, Linkage, States, Three, order_parts, three, turn
-from dalembert.trust.verify.members import Values, choose_frames
+from dalembert.trust.verify.linkage import (
+    UNITS,
+    ZERO,
+    Array,
+    Linkage,
+    LinkData,
+    States,
+    Three,
+    order_parts,
+    three,
+    turn,
+)
+from dalembert.trust.verify.own_methods import Values, choose_frames
 
 X, Y, Z = UNITS
 TURNS = (("yaw", "revolute", Z), ("pitch", "revolute", Y), ("roll", "revolute", X))
@@ -81,7 +92,7 @@ def without_drives(d: Description) -> Description:
 
 def unfold_linkage(m: Linkage) -> Linkage:
     """The same of a file that was read again."""
-    parts, parents = list[Limb](), dict[str, str]()
+    parts, parents = list[LinkData](), dict[str, str]()
     for part in m.parts:
         parent = m.parts[part.parent].link if part.parent >= 0 else None
         for child in _row(part) if part.kind in ("floating", "spherical", "planar") else (part,):
@@ -92,14 +103,14 @@ def unfold_linkage(m: Linkage) -> Linkage:
     return order_parts(parts, parents, m.gravity)
 
 
-def _row(part: Limb) -> Iterator[Limb]:
+def _row(part: LinkData) -> Iterator[LinkData]:
     row, before = steps(part.kind, part.axis), part.before
     for k, (word, kind, axis) in enumerate(row):
         name = f"{part.joint}_{word}"
         last = k == len(row) - 1
         moved = {"joint": name, "kind": kind, "before": before, "axis": axis}
         inertia = {field: getattr(part, field) for field in ("mass", "com", "inertia", "inertial_rpy")} if last else {}
-        yield Limb(part.link if last else name, **moved, **inertia)  # type: ignore[arg-type]
+        yield LinkData(part.link if last else name, **moved, **inertia)  # type: ignore[arg-type]
         before = ((ZERO, ZERO),)
 
 

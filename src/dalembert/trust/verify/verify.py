@@ -22,10 +22,10 @@ from dalembert.trust.verify import diagnose
 from dalembert.trust.verify.certificate import (
     AGAIN,
     BY_LINKS,
+    Agreement,
     Certificate,
+    ComparedMethod,
     Difference,
-    Row,
-    Side,
     VerifyRun,
     difference_of,
     first_difference,
@@ -38,16 +38,16 @@ from dalembert.trust.verify.linkage import (
     JOINT_FIELDS,
     LIMITS,
     LINK_FIELDS,
-    Limb,
     Linkage,
+    LinkData,
     find_confined,
     linkage_of,
     reorder,
     same_value,
     show_value,
 )
-from dalembert.trust.verify.members import MEMBERS, RELATIONS, Values
 from dalembert.trust.verify.oracles import ORACLES, Subject, Unavailable
+from dalembert.trust.verify.own_methods import OWN_METHODS, RELATIONS, Values
 from dalembert.trust.verify.quantities import TOLERANCES
 from dalembert.trust.verify.source import Model, Reading, Source, as_rows, compare_several, source_of, without_drives
 
@@ -81,7 +81,7 @@ def verify(
     link by link, straight from the description; compared with it are the file itself read a second time by the
     standard library, Dalembert's algorithms (Newton–Euler, composite bodies, articulated bodies, factorized, closed
     matrix form, regressor, energies, derivatives, Euler–Lagrange in symbols) and, where installed, Pinocchio, MuJoCo
-    and Drake; `without` leaves members out by name. `against` is a second description of the same robot: what differs
+    and Drake; `without` names methods to skip. `against` is a second description of the same robot: what differs
     first, and why. `progress` is called with what is being done. A closed chain is compared as its tree.
     `package_dirs`, `strict` and `allow` are how files are read, as in `load`."""
     drawn, left_out = count("states", states, 4), _check_without(without)
@@ -112,10 +112,10 @@ def _check_without(without: Iterable[str]) -> tuple[str, ...]:
     try:
         left_out = (without,) if isinstance(without, str) else tuple(without)
     except TypeError:
-        raise InputError(f"without is {without!r}; it must be names of members, such as ['mujoco']") from None
-    known = ("file", *ORACLES, *MEMBERS)  # what one leaves out most, first: a list of names is cut off
+        raise InputError(f"without is {without!r}; it must be names of methods, such as ['mujoco']") from None
+    known = ("file", *ORACLES, *OWN_METHODS)  # what one leaves out most, first: a list of names is cut off
     for name in left_out:
-        choose("member", name, known)
+        choose("method", name, known)
     return left_out
 
 
@@ -124,7 +124,7 @@ def _certificate(c: VerifyRun, other: Source | None) -> Certificate:
     _note(c)
     _compare_file(c)
     if _has_same_joints(c):
-        _compare_members(c)
+        _compare_methods(c)
         _compare_relations(c)
     _ask_libraries(c)
     explain(c)
@@ -138,7 +138,7 @@ def _certificate(c: VerifyRun, other: Source | None) -> Certificate:
         c.seed,
         __version__,
         tuple(c.rows),
-        tuple(c.sides),
+        tuple(c.methods),
         tuple(difference.finding for difference in c.found),
         tuple(c.notes),
         tuple(c.differences),
@@ -161,7 +161,7 @@ def _note(c: VerifyRun) -> None:
     parts = [c.linkage.parts[j] for j in c.linkage.movers]
     if followers := [part.joint for part in parts if part.follows]:
         names = list_names(followers)
-        c.notes.append(f"mimic joints {names} are folded into the joints they follow, for every member")
+        c.notes.append(f"mimic joints {names} are folded into the joints they follow, for every method")
     if count := len(c.robot.warnings) if c.source.warnings is None else c.source.warnings:
         said = "1 warning" if count == 1 else f"{count} warnings"
         c.notes.append(f"the description has {said}: see 'dalembert info'")
@@ -174,7 +174,7 @@ def _has_same_joints(c: VerifyRun) -> bool:
         sides = (*wanted, *sorted(frames)), (*found, *c.robot.frames)
         c.compare_names("the model", "the description", "the model", c.linkage, *sides)
         return False
-    c.rows.append(Row.of_answer("joints and links", "the description", "the model", states=c.count))
+    c.rows.append(Agreement.of_answer("joints and links", "the description", "the model", states=c.count))
     if wanted:
         limits = np.stack([getattr(c.robot.limits, name) for name in LIMITS], axis=-1)
         c.compare_limits("the model", "the model", c.linkage, limits, "the description")
@@ -184,8 +184,8 @@ def _has_same_joints(c: VerifyRun) -> bool:
 def _compare_file(c: VerifyRun) -> None:
     again, reason, read = c.source.again, c.source.reason, "the description as it was read"
     if "file" in c.without:
-        again, reason = None, "left out as asked"
-    c.sides.append(Side("file", AGAIN, again is not None, reason=reason))
+        again, reason = None, "skipped as requested"
+    c.methods.append(ComparedMethod("file", AGAIN, again is not None, reason=reason))
     if again is None:
         return
     c.tell("the file, read again")
@@ -200,26 +200,26 @@ def _compare_file(c: VerifyRun) -> None:
         c.compare_limits(read, "the description", again, turned, f"the {AGAIN}")
 
 
-def _compare_members(c: VerifyRun) -> None:
-    for key, member in MEMBERS.items():
+def _compare_methods(c: VerifyRun) -> None:
+    for key, method in OWN_METHODS.items():
         if key in c.without:
-            c.leave_out(key, member.title)
+            c.skip(key, method.title)
             continue
-        c.tell(member.title)
+        c.tell(method.title)
         reference = c.reference
         try:
-            values = member.compute(c.robot, c.states)
+            values = method.compute(c.robot, c.states)
             if key == IN_SYMBOLS:
                 c.exact = linkage_of(snapped_description(c.robot.description))
                 if c.exact != c.linkage:
                     c.notes.append(SNAPPED)
                     reference = FourByFour(c.exact, c.states)
         except DalembertError as refused:
-            c.leave_out(key, member.title, str(refused))
-        except Exception as error:  # a member that breaks is a finding, not the end of the comparison
-            c.add_broken(key, member.title, error)
+            c.skip(key, method.title, str(refused))
+        except Exception as error:  # an error in one method does not end the comparison
+            c.add_broken(key, method.title, error)
         else:
-            c.take_part(key, member.title, values, reference)
+            c.take_part(key, method.title, values, reference)
 
 
 def _compare_relations(c: VerifyRun) -> None:
@@ -237,7 +237,9 @@ def _compare_relations(c: VerifyRun) -> None:
         state = int(found.reshape(len(found), -1).max(axis=-1, initial=0.0).argmax())
         passed = largest <= allowed
         entry = "" if passed else "the whole robot"
-        row = Row(law.title, law.left, law.right, largest, allowed, law.tolerance, len(found), state, entry, passed)
+        row = Agreement(
+            law.title, law.left, law.right, largest, allowed, law.tolerance, len(found), state, entry, passed
+        )
         c.rows.append(row)
         if not passed:
             c.failing.setdefault("laws", []).append(("", row))
@@ -247,16 +249,16 @@ def _ask_libraries(c: VerifyRun) -> None:
     subject = Subject(c.linkage, c.source.urdf, c.shown_frames())
     for key, oracle in ORACLES.items():
         if key in c.without or not c.linkage.coordinates:
-            reason = "left out as asked" if key in c.without else "there is no joint to move"
-            c.leave_out(key, oracle.title, reason)
+            reason = "skipped as requested" if key in c.without else "there is no joint to move"
+            c.skip(key, oracle.title, reason)
             continue
         c.tell(oracle.title)
         try:
             version, values = oracle.compute(subject, c.states)
         except (Unavailable, DalembertError) as why:
-            c.leave_out(key, oracle.title, str(why))
+            c.skip(key, oracle.title, str(why))
         except Exception as error:  # another library's own failure says nothing about this robot
-            c.leave_out(key, oracle.title, f"it failed: {type(error).__name__}: {error}")
+            c.skip(key, oracle.title, f"it failed: {type(error).__name__}: {error}")
         else:
             c.take_part(key, oracle.title, values, c.reference, version)
 
@@ -267,7 +269,7 @@ def compare_with(c: VerifyRun, other: Source) -> None:
     c.other = linkage_of(other.robot.tree().description)
     b = other.again or c.other
     a = c.source.again or c.linkage
-    c.sides.append(Side("against", OTHER, True, reason=other.title))
+    c.methods.append(ComparedMethod("against", OTHER, True, reason=other.title))
     written = differences(c.other, c.linkage)
     loops = loop_differences(other.robot.description.loops, c.source.robot.description.loops)
     c.differences += _shorten([*written, *loops])
@@ -291,7 +293,7 @@ def compare_with(c: VerifyRun, other: Source) -> None:
 def _compare_as_written(c: VerifyRun, lists: dict[str, list[str]]) -> None:
     """What no quantity of the tree shows: limits, and what closes a loop."""
     for name, lines in lists.items():
-        c.rows.append(Row.of_answer(f"{name} as written", "this description", OTHER, lines[0] if lines else ""))
+        c.rows.append(Agreement.of_answer(f"{name} as written", "this description", OTHER, lines[0] if lines else ""))
         if lines:
             words = f"written differently: {'; '.join(lines[:3])}"
             places = tuple(dict.fromkeys(line.partition(": ")[0] for line in lines))
@@ -388,7 +390,7 @@ def _both(here: object, there: object) -> str:
     return f"{show_value(here)} here, {show_value(there)} there"
 
 
-def _part_differences(a: Limb, b: Limb) -> list[str]:
+def _part_differences(a: LinkData, b: LinkData) -> list[str]:
     found = []
     for field in (*LINK_FIELDS, *JOINT_FIELDS):
         x, y = getattr(a, field), getattr(b, field)

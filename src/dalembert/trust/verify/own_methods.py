@@ -1,7 +1,7 @@
-"""The table of members, Dalembert's own ways to the same numbers, each computing what it can; and laws between them.
+"""The table of Dalembert's own methods to compute the same numbers, and the laws that relate them.
 
-A member is a function (robot, states) → {quantity: value}; poses and Jacobians are {frame: value}. What it cannot do it
-says by a DalembertError, whose sentence goes into the certificate.
+A method is a function (robot, states) → {quantity: value}; poses and Jacobians are {frame: value}. It raises a
+DalembertError if it does not support the robot; the certificate shows the message.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_DERIVED = 24
 
 
 @dataclass(frozen=True)
-class Member:
+class OwnMethod:
     title: str
     compute: Callable[[Robot, States], Values]
 
@@ -186,23 +186,23 @@ def _euler_lagrange(robot: Robot, s: States) -> Values:
     }
 
 
-MEMBERS: dict[str, Member] = {
-    "kinematics": Member("forward kinematics and Jacobian", _kinematics),
-    "newton-euler": Member("Newton–Euler", _newton_euler),
-    "friction": Member("friction and springs", _joints),
-    "composite": Member("composite bodies", _composite),
-    "articulated": Member("articulated bodies", partial(_forward, method="articulated")),
-    "factorized": Member("factorized mass matrix", partial(_forward, method="factorized")),
-    "matrix-form": Member("closed matrix form", _matrix_form),
-    "regressor": Member("regressor Y π", _regressor),
-    "energies": Member("energies", _energies),
-    "euler-lagrange": Member("Euler–Lagrange (symbolic)", _euler_lagrange),
-    "derivatives": Member("derivatives of inverse dynamics", partial(_derivatives, of="torque")),
-    "solved-derivatives": Member("derivatives of forward dynamics", partial(_derivatives, of="acceleration")),
+OWN_METHODS: dict[str, OwnMethod] = {
+    "kinematics": OwnMethod("forward kinematics and Jacobian", _kinematics),
+    "newton-euler": OwnMethod("Newton–Euler", _newton_euler),
+    "friction": OwnMethod("friction and springs", _joints),
+    "composite": OwnMethod("composite bodies", _composite),
+    "articulated": OwnMethod("articulated bodies", partial(_forward, method="articulated")),
+    "factorized": OwnMethod("factorized mass matrix", partial(_forward, method="factorized")),
+    "matrix-form": OwnMethod("closed matrix form", _matrix_form),
+    "regressor": OwnMethod("regressor Y π", _regressor),
+    "energies": OwnMethod("energies", _energies),
+    "euler-lagrange": OwnMethod("Euler–Lagrange (symbolic)", _euler_lagrange),
+    "derivatives": OwnMethod("derivatives of inverse dynamics", partial(_derivatives, of="torque")),
+    "solved-derivatives": OwnMethod("derivatives of forward dynamics", partial(_derivatives, of="acceleration")),
 }
 
 
-# laws that the members must obey among themselves, whatever the robot: no reference is needed for them
+# laws that the methods must satisfy among themselves, for every robot, without a reference
 
 
 @dataclass(frozen=True)
