@@ -88,7 +88,7 @@ def refused(words):
 def test_worded_twice(words):
     refused(words)
 def test_worded(page):
-    assert "All the joints" in page and "x + y" in page
+    assert "All the joints" in f(page) and "x + y" in page
 def test_data(capsys):
     assert capsys.readouterr().out == "static const double x" and f() == {"kind": "revolute"}
 def test_nothing():
