@@ -28,13 +28,9 @@ from dalembert.identification.fit.identify import Identification as Identificati
 from dalembert.identification.fit.output_error import OutputError as OutputError, output_error as output_error
 from dalembert.identification.fit.part_inertia import (
     MATERIALS as MATERIALS,
-    Balance as Balance,
     Solid as Solid,
-    Weighing as Weighing,
     cad as cad,
-    center_of_mass as center_of_mass,
     pendulum as pendulum,
-    suspension as suspension,
     tensor as tensor,
     with_parts as with_parts,
 )
