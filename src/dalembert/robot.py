@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dalembert.compile import Kernel
     from dalembert.describe.description import Drive, Limit
     from dalembert.describe.dh import DHRow, DHTable
+    from dalembert.findings import Findings
     from dalembert.flow import Flow
     from dalembert.kinematics import (
         jacobian as jacobian_,
@@ -539,6 +540,7 @@ class Robot(Displayed):
         certify_edge, certify_path = edges_.certify_edge, edges_.certify_path
         certify_motion, contact_spans = along_.certify_motion, along_.contact_spans
         plan: Callable[..., Any]  # `planning.motion.plan`, which stands above
+        properties: Callable[..., Findings[Any, Any]]  # `trust.properties.lab.lab`
     else:
         hessian = LateMethod("dalembert.kinematics.jacobian:hessian")
         inverse_velocity = LateMethod("dalembert.kinematics.velocity:inverse_velocity")
@@ -568,6 +570,7 @@ class Robot(Displayed):
         certify_motion = LateMethod("dalembert.collision.along:certify_motion")
         contact_spans = LateMethod("dalembert.collision.along:contact_spans")
         plan = LateMethod("dalembert.planning.motion:plan")
+        properties = LateMethod("dalembert.trust.properties.lab:lab")
 
     # -------------------------------------------------------------------------------------------- dynamics
     def inverse_dynamics(
