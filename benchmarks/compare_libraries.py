@@ -82,9 +82,9 @@ def read_peers() -> list[Peer]:
     return [Peer(file.stem, file.read_text(encoding="utf-8")) for file in sorted(FOLDER.glob("*.py"))]
 
 
-def root_of(node: ast.expr) -> str | None:
+def root_of(node: ast.expr, through: tuple[type, ...] = (ast.Attribute, ast.Call, ast.Subscript)) -> str | None:
     """Return the name at the beginning of `a.b.c` or `a.b(…).c`, or None if there is none."""
-    while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
+    while isinstance(node, through):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else None
 
@@ -110,8 +110,9 @@ def library_identifiers(source: str) -> set[str]:
     own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     aliases = {a.asname for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names if a.asname} - shared
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and (root := root_of(node)) not in shared:
-            found |= {node.attr} if root in aliases or node.attr not in SHARED_ATTRIBUTES else set()
+        if isinstance(node, ast.Attribute) and root_of(node) not in shared:
+            of_module = root_of(node, (ast.Attribute,)) in aliases
+            found |= {node.attr} if of_module or node.attr not in SHARED_ATTRIBUTES else set()
         if isinstance(node, ast.Call) and root_of(node.func) not in shared | own:
             found |= {keyword.arg for keyword in node.keywords if keyword.arg}
     return found
