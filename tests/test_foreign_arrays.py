@@ -102,6 +102,7 @@ NAMED = {
     "of": lambda owner: owner.frames[-1],
     "link": lambda owner: owner.bodies[-1],
     "name": lambda owner: owner.constraints[0].name,
+    "wrenches": lambda owner: {owner.tip: np.arange(6.0)},
 }
 WORDS = {
     "acceleration_ellipsoid": {"torques": 1.0},
