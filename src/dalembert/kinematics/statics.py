@@ -59,7 +59,7 @@ def static_torque(robot: Jointed, q: ArrayLike, wrenches: Mapping[str, ArrayLike
             tau = tau - np.einsum("...ij,...i->...j", J, x)
         except ValueError:
             problem = f"the leading dimensions do not broadcast: q {J.shape[:-2]}, {name} {x.shape[:-1]}"
-            raise InputError("no-broadcast", name, x, problem=problem) from None
+            raise InputError("wrong-shape", name, x, problem=problem) from None
     return np.asarray(tau)
 
 
