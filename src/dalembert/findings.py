@@ -432,9 +432,9 @@ def _attribute(text: str) -> str:
 
 
 def _write_html(results: Findings[Any, Any]) -> str:
-    from dalembert.draw import html
+    import dalembert  # the front door: what draws a result stands above it
 
-    return html.page(results.source, html.findings_table(results))
+    return dalembert.notebook.page_of(results.source, results)
 
 
 WRITERS: dict[str, Callable[[Findings[Any, Any]], str]] = {

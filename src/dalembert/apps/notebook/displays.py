@@ -36,6 +36,11 @@ def html_of(thing: object) -> str:
     return _shown(html.tag("pre", str(thing)))
 
 
+def page_of(title: str, thing: object) -> str:
+    """A result as a whole page."""
+    return html.page(title, Markup(html_of(thing)))
+
+
 def _shown(*content: object) -> str:
     return str(html.tag("div", html.STYLE, *content, class_="dalembert"))
 
