@@ -108,7 +108,7 @@ def test_every_judge_returns_findings(kind, tmp_path):
     assert (again.kind, again.source, again.ok, again.counts) == (kind, found.source, found.ok, found.counts)
     assert json.loads((tmp_path / "found.sarif").read_text())["version"] == "2.1.0"
     ElementTree.parse(tmp_path / "found.xml")
-    with raises(dl.InputError, "unknown-format path"):
+    with raises(dl.InputError, "unsupported path"):
         found.save(tmp_path / "found.doc")
 
 
@@ -117,5 +117,5 @@ def test_json_of_another_schema_is_refused(tmp_path):
     assert list(dl.read_findings(file))[2] == replace(LATE, evidence=LATE.data())
     for text in ("[1]", "{}", file.read_text().replace("findings/1", "findings/2"), "{"):
         file.write_text(text)
-        with raises(dl.DescriptionError, "wrong-format path"):
+        with raises(dl.DescriptionError, "not-readable path"):
             dl.read_findings(file)

@@ -295,7 +295,7 @@ class Findings(Displayed, Generic[AnyRow, AnyFacts]):
         `read_findings` reads .json."""
         ending = Path(path).suffix.lower()
         if ending not in WRITERS:
-            raise InputError("unknown-format", "path", str(path), expected=f"a name that ends in {', '.join(WRITERS)}")
+            raise InputError("unsupported", "path", str(path), expected=f"a name that ends in {', '.join(WRITERS)}")
         text = WRITERS[ending](self)
         return whole(path, lambda file: file.write(text.encode() + b"\n" * (not text.endswith("\n"))))
 
@@ -323,7 +323,7 @@ def read_findings(path: str | PathLike[str]) -> Findings[Finding, dict[str, obje
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise DescriptionError(
-            "wrong-format", "path", str(path), expected=f"JSON of the schema {SCHEMA}, as Findings.save writes it"
+            "not-readable", "path", str(path), expected=f"JSON of the schema {SCHEMA}, as Findings.save writes it"
         ) from None
 
 

@@ -48,7 +48,7 @@ def test_a_toml_robot_is_checked_with_its_lines(tmp_path):
     up = dl.check(file)
     assert {("D204", 4), ("D220", 4)} <= {(f.rule, f.line) for f in up.rows}, str(up)
     assert not any(f.fixable for f in up.rows)
-    with raises(dl.InputError, "not-repairable found"):
+    with raises(dl.InputError, "unsupported found"):
         repair(up)
     file.write_text('name = "arm"\nlinks = 3\n')
     up = dl.check(file)

@@ -91,7 +91,7 @@ def repair(found: CheckUp) -> Repair:
     source = found.facts._source
     if source is None or source.data is None or not source.is_file:
         remedy = "Convert it first: dalembert convert."
-        raise InputError("not-repairable", "found", found.source, expected="findings of a .urdf file", remedy=remedy)
+        raise InputError("unsupported", "found", found.source, expected="findings of a .urdf file", remedy=remedy)
     data, up, changes = source.data, found, list[Change]()
     for _ in range(MAX_REPAIR_ROUNDS):
         data, fresh = _repair_once(data, up.rows)
