@@ -556,14 +556,16 @@ class Robot(Displayed):
         for c in self.model.coordinates:
             turns, one = "rad" in c.joint.units[0], c.joint.nq == 1
             unit = "rad" if turns else "m"
-            span = f"{limits.lower[c.position]:.4g} … {limits.upper[c.position]:.4g} {unit}" if one else ""
-            speed, force = (x[c.first] for x in (limits.velocity, limits.effort))
-            rates = (f"{speed:.4g} {unit}/s", f"{force:.4g} {'N m' if turns else 'N'}") if one else ("", "")
-            rows.append((c.name, c.joint.kind, span, *rates))
+            span = limits.lower[c.position], limits.upper[c.position]
+            low, high, speed, force = (
+                f"{x:.4g}".replace("inf", "∞") for x in (*span, limits.velocity[c.first], limits.effort[c.first])
+            )
+            own = (f"{low} … {high} {unit}", f"{speed} {unit}/s", f"{force} {'N m' if turns else 'N'}")
+            rows.append((c.name, c.joint.kind, *(own if one else ("", "", ""))))
         card = repr(self).strip("<>").replace("Robot ", "", 1)
         gravity = ", ".join(f"{x:g}" for x in self.model.gravity)
         head = f"{card}, tip {self.tip!r}, {self.total_mass:.4g} kg, gravity ({gravity}) m/s²"
-        return "\n".join([head, *("  " + line for line in align(rows))]).replace("inf", "∞")
+        return "\n".join([head, *("  " + line for line in align(rows))])
 
     def __reduce__(self) -> Any:
         return (_restored, (self.description, self.threads))
