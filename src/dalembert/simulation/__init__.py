@@ -3,6 +3,7 @@
 experiment  `Experiment`: a system with its controller, sensors, limits and measures, and the methods that run it
 simulate    `simulate`: one run
 run         `Run`: the result of a run, as columns over time, pictures and files; `Audit`: its energy balance
+saved       `read_run`: runs as files
 batch       `Batch`: the results of many runs
 gradient    `Gradient`, `Loss`, and `RunFunction`: derivatives of runs
 tune        `TunedGains`: gains by gradient
