@@ -33,7 +33,7 @@ def _check(function: object) -> RunFunction:
 def _check_shapes(function: RunFunction, arrays: Sequence[Any]) -> None:
     if len(arrays) != len(function.of):
         raise InputError(
-            "wrong-number-of-arguments",
+            "wrong-shape",
             None,
             len(arrays),
             problem=f"the function takes {len(function.of)} arrays, {', '.join(function.of)}, got {len(arrays)}",

@@ -287,7 +287,7 @@ class Batch:
             arrays: dict[str, Any] = {**columns, **ends, **kept}
             whole(path, lambda file: np.savez(file, **arrays))
         else:
-            raise InputError("unknown-format", "path", str(path), expected="a .csv or .npz file")
+            raise InputError("wrong-value", "path", str(path), expected="a .csv or .npz file")
 
     @styled
     def plot(self, name: str | None = None, ax: Axes | None = None, bins: int = 40) -> Figure | SubFigure:

@@ -378,4 +378,4 @@ class Experiment:
             return
         problem = f"Experiment.{method} does not support {option}"
         remedy = f"It is supported by {', '.join(SUPPORT[option])}."
-        raise InputError("unsupported-option", option.partition(" ")[0], problem=problem, remedy=remedy)
+        raise InputError("unsupported", option.partition(" ")[0], problem=problem, remedy=remedy)

@@ -464,9 +464,7 @@ class RunFunction:
     def _read(self, arrays: Sequence[object], nan: bool) -> tuple[tuple[int, ...], list[Array]]:
         """(leading dimensions, the arrays with one)."""
         if len(arrays) != len(self.of):
-            raise InputError(
-                "wrong-number-of-arguments", expected=f"{len(self.of)} arrays: {', '.join(self.of)}", value=len(arrays)
-            )
+            raise InputError("wrong-shape", expected=f"{len(self.of)} arrays: {', '.join(self.of)}", value=len(arrays))
         read = [
             array(name, a, (..., *core), nan=nan) for name, a, core in zip(self.of, arrays, self.cores, strict=True)
         ]
@@ -511,7 +509,7 @@ def make_function(request: Request, of: Sequence[str], start: Mapping[str, Array
         for name, size in (("q0", plant.nq), ("qd0", plant.nv)):
             given = start.get(name)
             if name not in of and given is None and name == "q0" and start.get("x0") is None:
-                raise InputError("missing-argument", "q0", remedy="Give it, or name it (or x0) in of=.")
+                raise InputError("missing", "q0", remedy="Give it, or name it (or x0) in of=.")
             if name not in of:
                 defaults[name] = np.zeros(size) if given is None else array(name, given, (size,))
         if start.get("x0") is not None:

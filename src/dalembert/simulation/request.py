@@ -89,9 +89,7 @@ def grid(axes: Mapping[str, ArrayLike] | None = None, **values: ArrayLike) -> Gr
             raise InputError("wrong-shape", f"grid of {name}", axis, expected="a list of at least one value")
         found[name] = axis
     if not found:
-        raise InputError(
-            "missing-argument", "axes", expected="names with values", remedy="For example grid(kp=[1, 2])."
-        )
+        raise InputError("missing", "axes", expected="names with values", remedy="For example grid(kp=[1, 2]).")
     return Grid(found)
 
 
@@ -185,7 +183,7 @@ class Names:
         if len(set(found.values())) > 1:
             among = ", ".join(f"{s}.{name}" for s in found)
             problem = f"{name!r} is not unique: {among}"
-            raise InputError("ambiguous-name", None, name, problem=problem, remedy="Use one of these names.")
+            raise InputError("conflict", None, name, problem=problem, remedy="Use one of these names.")
         if not found:
             known = [f"{s}.{n}" for s, names in sections.items() for n in names]
             raise unknown(f"parameter of {self.plant.name!r}", name, (*STARTS, *known))
@@ -329,7 +327,7 @@ def _with_fields(
         value = given.pop(name)
         if isinstance(value, Distribution):
             if number is None:
-                raise InputError("missing-argument", "count", remedy=f"{name} is drawn: say how many runs there are.")
+                raise InputError("missing", "count", remedy=f"{name} is drawn: say how many runs there are.")
             value = value.draw(read_seed(seed or 0), name, 0, number)
         values[name] = array(name, value)
     if any(value.ndim < 1 for value in values.values()):
@@ -451,7 +449,7 @@ def _check_inputs(e: Experiment, loop: ClosedLoop, law: Law | None, varied: Sequ
         if name.endswith(START) or name not in loop.inputs:
             raise unknown(f"parameter of {loop.flow_name!r}", name, [n for n in loop.inputs if not n.endswith(START)])
         if varied.count(name) > 1:
-            raise InputError("ambiguous-name", "vary", name, problem=f"{name!r} is named twice in vary")
+            raise InputError("conflict", "vary", name, problem=f"{name!r} is named twice in vary")
 
 
 def _signals(e: Experiment, loop: ClosedLoop, steps: int, fixed: Mapping[str, tuple[str, ...]]) -> tuple[Signal, ...]:
@@ -657,10 +655,7 @@ def _total(
         return max(sizes)
     if any(isinstance(column.value, (Distribution, Noise)) for column in columns):
         raise InputError(
-            "missing-argument",
-            "count",
-            expected="the number of runs",
-            remedy="Everything is drawn, or the same for all.",
+            "missing", "count", expected="the number of runs", remedy="Everything is drawn, or the same for all."
         )
     return 1
 
