@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from dalembert.arguments import array, count, in_joint_order
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, unknown
-from dalembert.flow import WRENCH, Array, Flow, Scalar, Scalars
+from dalembert.flow import WRENCH, Array, Flow, Scalar, Scalars, wrench_inputs
 from dalembert.flows.robot import PAYLOAD
 from dalembert.law import Law, followed_orders
 from dalembert.reference import Reference, SetPoint
@@ -339,8 +339,8 @@ def _with_fields(
 def _plant(e: Experiment, names: Sequence[str], books: bool) -> Flow:
     solver, acting = e.solver, e.inputs
     words: dict[str, object] = {} if e.friction is None else {"friction": e.friction}
-    if acting.f_tip is not None:
-        words |= {"f_tip": True, "frame": acting.frame, "expressed_in": acting.expressed_in or "world"}
+    if acting.wrenches:
+        words["wrenches"] = tuple(acting.wrenches)
     if solver.method == SYMPLECTIC:
         words["momenta"] = True
     plain = dict.fromkeys(PAYLOADS.get(name, name.removeprefix("system.").removeprefix("inputs.")) for name in names)
@@ -458,8 +458,8 @@ def _signals(e: Experiment, loop: ClosedLoop, steps: int, fixed: Mapping[str, tu
     if acting.tau is not None:
         fed = tuple(f"{name}{FEEDFORWARD}" if name in loop.fed else name for name in drives)
         found.append(read_signal("tau", acting.tau, drives, fed, steps))
-    if acting.f_tip is not None:
-        found.append(read_signal("f_tip", acting.f_tip, WRENCH, WRENCH, steps))
+    for frame, wrench in (acting.wrenches or {}).items():
+        found.append(read_signal(f"wrenches[{frame!r}]", wrench, WRENCH, wrench_inputs(frame), steps))
     given = acting.disturbance
     if isinstance(given, Mapping):
         found += [

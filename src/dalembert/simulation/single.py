@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.flow import ENERGY, LOSS, MULTIPLIER, WRENCH, Array, Flow, LossFinder
+from dalembert.flow import ENERGY, LOSS, MULTIPLIER, Array, Flow, LossFinder, wrench_frames, wrench_inputs
 from dalembert.reference import Reference
 from dalembert.robot import Robot
 from dalembert.simulation.adaptive import AdaptiveSolver
@@ -257,7 +257,7 @@ def _assemble(loop: ClosedLoop, motion: Reference | None, record: Record, method
         "x": states,
         "u": inputs,
         "tau": inputs[: len(plant.driven)],
-        "f_tip": tuple(name for name in inputs if name in WRENCH),
+        "wrenches": tuple(name for frame in wrench_frames(inputs) for name in wrench_inputs(frame)),
         "reference": shown[:m],
         "reference_rate": shown[m : 2 * m],
         "reference_acceleration": shown[2 * m : 3 * m],
