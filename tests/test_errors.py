@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dalembert.errors import DescriptionError, InputError, ModelWarning, Place, UnknownNameError, choose
+from dalembert.errors import DescriptionError, InputError, LoaderNote, ModelWarning, Place, UnknownNameError, choose
 from dalembert.words import with_options
 from errors import raises
 
@@ -105,3 +105,16 @@ def test_weak_cases_are_found(tmp_path):
     names = {kind: [place.split()[1] for place in places] for kind, places in found.items()}
     assert names["wording"] == ["test_worded_twice", "test_worded_twice", "test_worded"]
     assert names["vacuous"] == ["test_nothing", *["test_always"] * 3]
+
+
+def test_notes_of_loaders_keep_their_place():
+    place = Place("a.urdf", 3, 5)
+    error = place.refuse("the mass is missing; add one")
+    for note in (
+        LoaderNote.at(place, "the mass is missing; add one"),
+        LoaderNote.of(error),
+        LoaderNote.instead_of(error, "add one"),
+    ):
+        again = pickle.loads(pickle.dumps(note))
+        assert note == again == str(error) == f"{place}: {note.sentence}"
+        assert (again.place, again.sentence) == (place, note.sentence)

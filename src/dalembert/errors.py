@@ -61,11 +61,16 @@ class DalembertError(Exception):
         self.code, self.argument, self.value = code, argument, value
         self.expected, self.remedy, self.problem, self.place = expected, remedy, problem, place
 
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> str:
+        """The text without the place."""
         said = self.problem or self._made()
         if self.remedy:
             said += f"{'' if said.endswith(('.', '?', '!')) else '.'} {self.remedy}"
-        return f"{self.place}: {said}" if str(self.place) else said
+        return said
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.sentence}" if str(self.place) else self.sentence
 
     def __reduce__(self) -> Any:
         value = (
@@ -237,6 +242,35 @@ class Place:
         """Return the error about this place, with fields as DalembertError has them."""
         place = "" if self == Place() else self
         return DescriptionError(code, argument, value, place=place, **fields)
+
+
+class LoaderNote(str):
+    """What a reader of descriptions says, as text, with its place and the sentence without the place as fields."""
+
+    place: Place
+    sentence: str
+
+    def __new__(cls, text: str, place: Place = Place(), sentence: str = "") -> LoaderNote:
+        made = super().__new__(cls, text)
+        made.place, made.sentence = place, sentence or text
+        return made
+
+    @classmethod
+    def at(cls, place: Place, sentence: str) -> LoaderNote:
+        """Return a sentence about a place."""
+        return cls(place.prefix + sentence, place, sentence)
+
+    @classmethod
+    def of(cls, error: DalembertError) -> LoaderNote:
+        """Return what an error says."""
+        return cls(str(error), error.place if isinstance(error.place, Place) else Place(), error.sentence)
+
+    @classmethod
+    def instead_of(cls, error: DalembertError, taken: str) -> LoaderNote:
+        """Return what an error says, with what is taken instead of what to do."""
+        said = f"{error.sentence.rpartition('; ')[0] or error.sentence}; {taken}"
+        place = error.place if isinstance(error.place, Place) else Place()
+        return cls(f"{error.place}: {said}" if str(error.place) else said, place, said)
 
 
 def listed(names: Iterable[str]) -> str:

@@ -38,7 +38,7 @@ from dalembert.describe.description import (
 )
 from dalembert.describe.mesh import LARGEST, escape
 from dalembert.describe.motionless import motionless
-from dalembert.errors import DescriptionError, InputError, UnknownNameError, unknown
+from dalembert.errors import DescriptionError, InputError, LoaderNote, UnknownNameError, unknown
 from dalembert.friction.laws import checked as checked_friction
 from dalembert.joints import JOINTS
 from dalembert.spatial.angles import look_like_degrees, sentence
@@ -101,7 +101,7 @@ class Subject:
             raise self.place.refuse(sentence)
 
     def warn(self, sentence: str) -> None:
-        self.warnings.append(self.place.prefix + sentence)
+        self.warnings.append(LoaderNote.at(self.place, sentence))
 
     def finite(self, what: str, *values: float, largest: float = LARGEST) -> None:
         for value in values:
@@ -342,7 +342,7 @@ def _link(link: Link, warnings: list[str], strict: bool) -> Link:
             except DescriptionError as error:
                 if strict:
                     raise
-                warnings.append(f"{str(error).rpartition('; ')[0]}; it is left out")
+                warnings.append(LoaderNote.instead_of(error, "it is left out"))
 
     return replace(
         link, visuals=tuple(shapes("visual", link.visuals)), collisions=tuple(shapes("collision", link.collisions))
@@ -469,7 +469,7 @@ def _home(d: Description, warnings: list[str]) -> tuple[tuple[str, float], ...]:
         lower, upper = ends_of(joint)
         if not lower <= home[name] <= upper:
             where = f"the home position of joint {name!r}, {home[name]:.6g}"
-            warnings.append(f"{joint.place.prefix}{where}, lies beyond its limits")
+            warnings.append(LoaderNote.at(joint.place, f"{where}, lies beyond its limits"))
     for joint in d.joints:
         _turn(s, joint, home)
     return tuple(home.items())

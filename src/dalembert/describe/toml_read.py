@@ -109,7 +109,7 @@ def read_toml(text: str, *, file: str | None = None, strict: bool = False) -> De
     text = text.removeprefix("\ufeff")
     source = Source(text, file)
     if any("\ud800" <= c <= "\udfff" for c in text):
-        raise DescriptionError(f"{Place(file)}: not text: it holds half of a surrogate pair")
+        raise DescriptionError("not text: it holds half of a surrogate pair", place=Place(file))
     data = _parse(source)
     _refuse_not_finite(source, data, ())
     try:
@@ -131,7 +131,7 @@ def _parse(source: Source) -> dict[str, Any]:
         at = re.search(r"\(at line (\d+), column (\d+)\)", message)
         place = Place(source.file, int(at[1]), int(at[2])) if at else Place(source.file)
         message = re.sub(r"\s*\(at [^)]*\)", "", message)
-        raise DescriptionError(f"{place}: not valid TOML: {message}") from None
+        raise DescriptionError(f"not valid TOML: {message}", place=place) from None
 
 
 def _refuse_not_finite(source: Source, value: object, path: Path) -> None:
@@ -416,7 +416,7 @@ class Source:
 
     def error(self, path: Path, sentence: str) -> DescriptionError:
         where = show_path(path)
-        return DescriptionError(f"{self.place(*path)}: {where + ': ' if where else ''}{sentence}")
+        return DescriptionError(f"{where + ': ' if where else ''}{sentence}", place=self.place(*path))
 
 
 def show_path(path: Path) -> str:

@@ -42,7 +42,7 @@ from dalembert.describe.description import (
     Vector,
 )
 from dalembert.describe.xml import Element, parse
-from dalembert.errors import DescriptionError, InputError, UnknownNameError
+from dalembert.errors import DescriptionError, InputError, LoaderNote, UnknownNameError
 from dalembert.friction.laws import Friction, friction
 
 NAMESPACE = "https://dalembert.dev/urdf"
@@ -259,7 +259,7 @@ class Reader:
     # what is doubtful
 
     def _warn(self, element: Element, sentence: str) -> None:
-        self._warnings.append(f"{element.place}: {sentence}")
+        self._warnings.append(LoaderNote.at(element.place, f"{sentence}"))
 
     def _or_else(self, read: Callable[[], T], instead: T, taken: str) -> T:
         """What no number depends on: a warning that says what is taken instead, or the error if reading is strict."""
@@ -268,7 +268,7 @@ class Reader:
         except DescriptionError as error:
             if self._strict:
                 raise
-            self._warnings.append(f"{str(error).rpartition('; ')[0] or error}; {taken}")
+            self._warnings.append(LoaderNote.instead_of(error, taken))
             return instead
 
     # elements and attributes, each noted where it cannot be read

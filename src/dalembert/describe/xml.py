@@ -55,7 +55,7 @@ class Element:
 
     def refuse(self, sentence: str, where: Element | None = None) -> DescriptionError:
         """The error at this element, or at another one."""
-        return DescriptionError(f"{(where or self).place}: {sentence}")
+        return DescriptionError(sentence, place=(where or self).place)
 
     def word(self, attribute: str, owner: str) -> str:
         """An attribute that must be there and not be blank."""
@@ -108,7 +108,7 @@ def parse(text: str | bytes, file: str | None = None) -> Element:
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
     if len(data) > LARGEST:
         size = f"{len(data) / 1e6:.0f} MB"
-        raise DescriptionError(f"{Place(file)}: {size} is too long; at most {LARGEST // 10**6} MB are read")
+        raise DescriptionError(f"{size} is too long; at most {LARGEST // 10**6} MB are read", place=Place(file))
     # Blank lines before <?xml …?> are an error to expat and common in generated files.
     blank = len(data) - len(data.lstrip())
     skipped = data[:blank].count(b"\n")
@@ -141,13 +141,13 @@ class _Builder:
             reason = expat.ErrorString(error.code)
             if data.find(b"<?xml") > 3 and self._root is None:  # 3: a byte order mark
                 raise DescriptionError(
-                    f"{place}: the XML is malformed ({reason}): something stands before <?xml; remove it"
+                    f"the XML is malformed ({reason}): something stands before <?xml; remove it", place=place
                 ) from None
-            raise DescriptionError(f"{place}: the XML is malformed ({reason}); correct it there") from None
+            raise DescriptionError(f"the XML is malformed ({reason}); correct it there", place=place) from None
         except (LookupError, ValueError) as error:  # an encoding that Python does not know or cannot use
-            raise DescriptionError(f"{self._here()}: {error}; save the file as UTF-8") from None
+            raise DescriptionError(f"{error}; save the file as UTF-8", place=self._here()) from None
         if self._root is None:
-            raise DescriptionError(f"{self._here()}: there is no XML element in it")
+            raise DescriptionError("there is no XML element in it", place=self._here())
         return self._root
 
     def _place(self, line: int, column: int) -> Place:
@@ -175,5 +175,5 @@ class _Builder:
 
     def _doctype(self, *_: object) -> None:
         raise DescriptionError(
-            f"{self._here()}: a DOCTYPE is refused, because entities can make a file explode; remove it"
+            "a DOCTYPE is refused, because entities can make a file explode; remove it", place=self._here()
         )

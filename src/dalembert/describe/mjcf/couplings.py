@@ -19,7 +19,7 @@ from dalembert.describe.mjcf.document import reals
 from dalembert.describe.mjcf.joints import SEVERAL, ReadJoint
 from dalembert.describe.mjcf.placement import PARALLEL, origin_of
 from dalembert.describe.xml import Element
-from dalembert.errors import unknown
+from dalembert.errors import LoaderNote, unknown
 from dalembert.spatial import Pose
 from dalembert.spatial.rotation import from_quaternion
 from dalembert.spatial.vector import IDENTITY, ZERO
@@ -118,11 +118,15 @@ def _close(reader: Reader, e: Element) -> None:
     first, second = (_link(reader, e, f"{'site' if sites else 'body'}{k}") for k in (1, 2))
     who = f"equality <{e.tag}> of {first!r} and {second!r}"
     if first in reader.mocap or second in reader.mocap:
-        reader.warnings.append(f"{e.place}: {who} holds a body that is moved from outside (mocap), and is not carried")
+        reader.warnings.append(
+            LoaderNote.at(e.place, f"{who} holds a body that is moved from outside (mocap), and is not carried")
+        )
         return
     carrier = carriers(reader.joints)
     if carrier.get(first, first) == carrier.get(second, second):
-        reader.warnings.append(f"{e.place}: {who} joins what never moves against each other; it is left out")
+        reader.warnings.append(
+            LoaderNote.at(e.place, f"{who} joins what never moves against each other; it is left out")
+        )
         return
     between = reader.poses[first].inverse() @ reader.poses[second]
     at, other, kind = Pose(), Pose(), "ball" if e.tag == "connect" else "weld"

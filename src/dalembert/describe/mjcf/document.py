@@ -220,6 +220,6 @@ def choice(e: Element, attribute: str, choices: tuple[str, ...], owner: str) -> 
     said = e.attributes.get(attribute)
     if said is not None and said not in choices:
         raise DescriptionError(
-            f"{e.place}: <{e.tag}> of {owner}: {attribute}={said!r:.40} must be one of {', '.join(choices)}"
+            f"<{e.tag}> of {owner}: {attribute}={said!r:.40} must be one of {', '.join(choices)}", place=e.place
         )
     return said

@@ -78,7 +78,7 @@ class Asset:
         with np.errstate(all="ignore"):  # MuJoCo's vertices are single: more than 3.4e38 is no number any more
             x, faces = self._written() if "vertex" in self.element.attributes else self._file()
             if not np.isfinite(x).all():
-                raise DescriptionError(f"{self.element.place}: {self.who} has vertices past 3.4e38 m")
+                raise DescriptionError(f"{self.who} has vertices past 3.4e38 m", place=self.element.place)
             faces = hull(x) if len(faces) == 0 else faces
             x = (x - np.array(self._ref)) @ np.array(self._turn).T * self._scale
         return x, faces[:, ::-1] if np.prod(self._scale) < 0 else faces
@@ -87,10 +87,12 @@ class Asset:
         e = self.element
         if self._path is None:
             what = f"is of MuJoCo's own making (builtin={e.attributes.get('builtin')!r})"
-            raise DescriptionError(f"{e.place}: {self.who} {what}, which is not computed")
+            raise DescriptionError(f"{self.who} {what}, which is not computed", place=e.place)
         folder = self._document.base
         if folder is None:
-            raise DescriptionError(f"{e.place}: {self.who} is a file, and the model has no folder; load it from a file")
+            raise DescriptionError(
+                f"{self.who} is a file, and the model has no folder; load it from a file", place=e.place
+            )
         place = mesh.resolve(self._path, folder)
         x, faces = mesh.read(place)
         if place.suffix.lower() != ".obj":

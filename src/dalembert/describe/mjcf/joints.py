@@ -9,6 +9,7 @@ from dalembert.describe.description import Drive, Limit
 from dalembert.describe.mjcf.document import choice, reals
 from dalembert.describe.mjcf.placement import Settings, turned, unit
 from dalembert.describe.xml import Element
+from dalembert.errors import LoaderNote
 from dalembert.spatial import Pose
 from dalembert.spatial.vector import IDENTITY, ZERO, Vector, matvec, scale
 
@@ -93,18 +94,22 @@ def _read_several(
     who = f"joint {name!r}"
     ball = kind == "spherical"
     if ball and _limited(e, settings, who):
-        warnings.append(f"{e.place}: {who} is a ball joint with a range; its limit is not carried")
+        warnings.append(LoaderNote.at(e.place, f"{who} is a ball joint with a range; its limit is not carried"))
     if e.attributes.get("align", "false") == "true" or (settings.align_free and e.tag == "freejoint"):
-        warnings.append(f"{e.place}: {who} asks for axes of inertia (align); it keeps the body's own frame instead")
+        warnings.append(
+            LoaderNote.at(e.place, f"{who} asks for axes of inertia (align); it keeps the body's own frame instead")
+        )
     drive = _drive(e, 1.0, who, warnings, lose)
     if drive.stiffness:
         lose("springs", e, f"{who} has stiffness, which is not modeled for a joint with several coordinates")
     if any(drive.coulomb) and not ball:
-        warnings.append(f"{e.place}: {who} is free and has frictionloss, here along the body's axes, not the world's")
+        warnings.append(
+            LoaderNote.at(e.place, f"{who} is free and has frictionloss, here along the body's axes, not the world's")
+        )
     if drive.rotor_inertia and not ball:
         sentence = f"{who} is free and has armature, inertia without weight, which no free body has"
         if "armature" in inherited:  # meant for the other joints of the class
-            warnings.append(f"{e.place}: {sentence}; a default class gives it, and it is left out")
+            warnings.append(LoaderNote.at(e.place, f"{sentence}; a default class gives it, and it is left out"))
         else:
             lose("armature", e, sentence)
         drive = replace(drive, rotor_inertia=0.0)
@@ -128,7 +133,9 @@ def _effort(e: Element, settings: Settings, who: str, warnings: list[str]) -> fl
     low, high = e.numbers("actuatorfrcrange", 2, who)
     if -low != high:
         warnings.append(
-            f"{e.place}: {who} has actuatorfrcrange {low:g} {high:g}; the smaller is taken as its effort, both ways"
+            LoaderNote.at(
+                e.place, f"{who} has actuatorfrcrange {low:g} {high:g}; the smaller is taken as its effort, both ways"
+            )
         )
     return max(min(-low, high), 0.0)
 
@@ -140,7 +147,9 @@ def _drive(e: Element, per: float, who: str, warnings: list[str], lose: Lose) ->
         numbers = reals(e, name, 1, 8, who) if name in e.attributes else (0.0,)
         first[name] = numbers[0]
         if any(numbers[1:]):
-            warnings.append(f"{e.place}: {who} has a {name} that is not linear; only its first number is carried")
+            warnings.append(
+                LoaderNote.at(e.place, f"{who} has a {name} that is not linear; only its first number is carried")
+            )
     if "springdamper" in e.attributes and any(e.numbers("springdamper", 2, who)):
         sentence = (
             f"{who} has springdamper, which MuJoCo works out from the inertia (write stiffness and damping instead)"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from dalembert.describe.description import Origin
 from dalembert.describe.mjcf.document import Document, choice, switch
 from dalembert.describe.xml import Element
+from dalembert.errors import LoaderNote
 from dalembert.spatial import Pose
 from dalembert.spatial.rotation import about, from_quaternion, to_rpy
 from dalembert.spatial.vector import IDENTITY, ZERO, Matrix, Vector, add, cross, dot, matmul, scale, sub, transpose
@@ -70,7 +71,9 @@ def settings_of(document: Document, warnings: list[str]) -> Settings:
 def _gravity(option: Element, warnings: list[str]) -> tuple[float, float, float]:
     for name in ("density", "viscosity"):
         if option.number(name, OWNER, 0.0):
-            warnings.append(f"{option.place}: forces of a surrounding fluid (<option {name}=…>) are not carried")
+            warnings.append(
+                LoaderNote.at(option.place, f"forces of a surrounding fluid (<option {name}=…>) are not carried")
+            )
     if any(flag.attributes.get("gravity") == "disable" for flag in option.all("flag")):
         return (0.0, 0.0, 0.0)
     x, y, z = option.numbers("gravity", 3, OWNER, (0.0, 0.0, -9.81))

@@ -24,7 +24,7 @@ from dalembert.describe.mjcf.geoms import Asset, Color, Geom, inertia, read_geom
 from dalembert.describe.mjcf.joints import ReadJoint, read_joint
 from dalembert.describe.mjcf.placement import Settings, euler, origin_of, placement, settings_of, spanned
 from dalembert.describe.xml import Element
-from dalembert.errors import DescriptionError, unknown
+from dalembert.errors import DescriptionError, LoaderNote, unknown
 from dalembert.joints import JOINTS
 from dalembert.spatial import Pose
 from dalembert.spatial.rotation import to_quaternion
@@ -144,13 +144,13 @@ class Reader:
         """What changes the equations of motion and cannot be carried: an error, or a warning where it is allowed."""
         if what not in self.allow:
             raise e.refuse(f"{sentence}; to leave it out, load with allow=[{what!r}] (dalembert --allow {what} …)")
-        self.warnings.append(f"{e.place}: {sentence}; it is left out")
+        self.warnings.append(LoaderNote.at(e.place, f"{sentence}; it is left out"))
 
     def doubt(self, error: DescriptionError, taken: str) -> None:
         """What no number depends on: a warning that says what is taken instead, or the error if reading is strict."""
         if self.strict:
             raise error
-        self.warnings.append(f"{str(error).rpartition('; ')[0] or error}; {taken}")
+        self.warnings.append(LoaderNote.instead_of(error, taken))
 
     # ---------------------------------------------------------------------------------------------------- bodies
     def _world(self, e: Element) -> None:
@@ -170,7 +170,7 @@ class Reader:
             self.still.add(name)
         for attribute, word in (("mocap", "is moved from outside (mocap)"), ("gravcomp", "is relieved of gravity")):
             if e.attributes.get(attribute, "0") not in ("0", "false"):
-                self.warnings.append(f"{e.place}: {who} {word}, which is not carried")
+                self.warnings.append(LoaderNote.at(e.place, f"{who} {word}, which is not carried"))
         if e.attributes.get("mocap") == "true":
             self.mocap.add(name)
         self._chain(parts, name, parent, T, e)
@@ -245,7 +245,9 @@ class Reader:
             said = reader.called(complete.attributes["name"])
             site = self._fresh(said)
             if site != said:
-                self.warnings.append(f"{e.place}: site {said!r} is called {site!r}, for a link has its name")
+                self.warnings.append(
+                    LoaderNote.at(e.place, f"site {said!r} is called {site!r}, for a link has its name")
+                )
             who = f"site {said!r}"
             if "fromto" in complete.attributes:
                 placed = within @ spanned(complete, who)[1]
@@ -420,7 +422,7 @@ class _Parts:
                 else:
                     self._open(other, Element("", {}, child.place, [taken]), within, inner)
             elif child.tag not in ("inertial", "light", "camera"):
-                reader.warnings.append(f"{child.place}: <{child.tag}> of {self._who} is not carried")
+                reader.warnings.append(LoaderNote.at(child.place, f"<{child.tag}> of {self._who} is not carried"))
 
 
 def _below(e: Element, childclass: str | None) -> Iterator[tuple[Element, str | None]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,7 @@ from dalembert.describe.check import check as check_description
 from dalembert.describe.description import Description
 from dalembert.describe.urdf_read import URDF_KINDS, read_urdf
 from dalembert.describe.urdf_write import write_urdf
-from dalembert.errors import DalembertError, DescriptionError, InputError, Place
+from dalembert.errors import DalembertError, DescriptionError, InputError, LoaderNote, Place
 from dalembert.files import DESCRIPTION, contents, whole
 from dalembert.findings import SEVERITIES, Finding, Findings, sort_findings, write_json, write_junit, write_sarif
 from dalembert.loading import SUFFIXES, describe
@@ -29,7 +28,6 @@ from dalembert.trust.doctor.document import RULES, Change, Document, apply_rule,
 
 CHECK_SCHEMA = "dalembert-check/1"  # of JSON about several files
 MAX_REPAIR_ROUNDS = 8  # one repair may uncover the next
-_PLACE = re.compile(r"^(?P<file>.*?):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<rest>.*)$", re.DOTALL)
 _LOADERS = ("D001", "D002")  # what the loader says and no other rule does
 Paths = Sequence[str | os.PathLike[str]]
 
@@ -192,7 +190,7 @@ def _source(
         description = describe(name, package_dirs=folders, xacro=xacro, strict=strict, allow=allow)
         return _Source(name, description=description, base_dir=base)
     except DescriptionError as error:
-        return _Source(name, refusal=str(error))
+        return _Source(name, refusal=LoaderNote.of(error))
     except OSError as error:
         return _Source(name, refusal=f"{name}: cannot be read: {error.strerror}; give a file that can")
 
@@ -218,12 +216,12 @@ def _read(source: _Source) -> Document:
             description = check_description(description, strict=source.strict)
             data = write_urdf(_for_urdf(description)).encode()
         except DalembertError as error:
-            return _unreadable(source.file, str(error), "D001")
+            return _unreadable(source.file, LoaderNote.of(error), "D001")
     assert data is not None
     try:
         root = xml.parse(data, source.file)
     except DescriptionError as error:
-        return _unreadable(source.file, str(error), "D101")
+        return _unreadable(source.file, LoaderNote.of(error), "D101")
     document = read_document(root, source.file)
     blank = len(data) - len(data.lstrip())
     if blank and data[blank:].startswith(b"<?xml"):
@@ -239,7 +237,7 @@ def _read(source: _Source) -> Document:
         try:
             document.description = read_urdf(data, file=source.file, strict=source.strict)
         except DalembertError as error:
-            document.refusal = str(error)
+            document.refusal = LoaderNote.of(error)
     if document.refusal is not None and root.tag != "robot":
         return _unreadable(source.file, document.refusal, "D102")
     shapes.measure(document)
@@ -272,11 +270,9 @@ def _note_sentence(document: Document, identifier: str, who: str, text: str) -> 
 
 
 def _split_place(text: str, file: str | None) -> tuple[Place, str]:
-    """The place that a message begins with, and the rest of it."""
-    match = _PLACE.match(text)
-    if match and match["file"] == file:
-        column = int(match["column"]) if match["column"] else None
-        return Place(file, int(match["line"]), column), match["rest"]
+    """The place in this file that a loader's note is about, and its sentence."""
+    if isinstance(text, LoaderNote) and text.place.file == file:
+        return text.place, text.sentence
     return Place(file), text.removeprefix(f"{file}: ")
 
 
