@@ -18,6 +18,7 @@ from dalembert.control.task_space import WRENCH
 from dalembert.kinematics.tasks import task as motion_task
 from dalembert.simulation.fixed_step import integrate
 from dalembert.simulation.loop import add_law_states, close_loop
+from errors import raises
 
 SERIAL = [name for name in robots.names() if not dl.load(name).loops]
 # A closed loop of rk4 at 1e-3 s with poles near 10/s leaves (10 · 1e-3)⁴ ≈ 1e-8 of an error; dormand-prince of order 5
@@ -598,16 +599,16 @@ def test_a_limit_of_the_law_itself_is_looked_at(two):
 
 def test_a_singular_task_is_called_singular(two):
     c = control.TaskComputedTorque(two, omega=5.0, rows=("x", "y"))
-    with pytest.raises(dl.SingularityError, match="the task x, y of 'planar-2r' is singular in this state"):
+    with raises(dl.SingularityError, "singular-task"):
         c(0.0, [0.3, 0.0], [0.0, 0.0], [1.0, 0.5])
-    with pytest.raises(dl.SingularityError, match=r"in state \[1\] of the batch"):
+    with raises(dl.SingularityError, "singular-task"):
         c(0.0, [[0.3, 0.4], [0.3, 0.0]], [0.0, 0.0], [1.0, 0.5])
 
 
 def test_a_missing_force_sensor_is_named():
     three = dl.load("planar-3r")
     soft = control.Impedance(three, stiffness=200.0, damping=40.0, inertia=2.0, rows=("x", "y"))
-    with pytest.raises(dl.UnknownNameError, match="'sensed_f_x'.*dalembert.control.add_sensors"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         dl.simulate(three, soft, q0=[0.3, 0.6, -0.9], reference=[1.0, 0.5], duration=0.1)
     flow = control.add_sensors(three.flow(f_tip=True), WRENCH, 0.01)  # what the words say works
     found = dl.simulate(
@@ -796,7 +797,7 @@ def test_a_pid_law_tuned(two):
     assert law.kp.values == pd.kp.values and law.kd.values == pd.kd.values
     assert np.allclose(law.ki.values, 0.2 * 8.0 * np.array(law.kp.values), rtol=1e-15)
     assert control.JointPID.for_bandwidth(two, 8.0, limit=5.0, gravity=True).limit.values == (5.0, 5.0)
-    with pytest.raises(dl.InputError, match="the integral of a PID law is 0.0; it must be greater than 0"):
+    with raises(dl.InputError, "out-of-range the integral of a PID law"):
         control.JointPID.for_bandwidth(two, 8.0, integral=0)
 
 
@@ -847,7 +848,7 @@ def test_controllers_of_driven_joints_hold_a_mobile_arm(make):
     ],
 )
 def test_a_positional_gain_raises_an_error_that_names_the_keyword(make, keyword):
-    with pytest.raises(dl.InputError, match=rf"\b{keyword}=") as caught:
+    with raises(dl.InputError, "positional-gains") as caught:
         make(dl.load("planar-2r"))
     assert "keyword" in str(caught.value)
 
