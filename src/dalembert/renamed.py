@@ -11,6 +11,8 @@ RENAMED: tuple[tuple[str, str, str], ...] = (
         "gains of all controllers are keywords: PDGravity(arm, kp=100, kd=20)",
     ),
     ("Certificate", "members", "`methods`"),
+    ("TransferFunction", "G + H", "`G.to_control() + H.to_control()`"),
+    ("RootLocus", "branches", "`control.root_locus_map(G.to_control()).loci` of python-control"),
     ("dalembert.identification", "suspension", "`pendulum`"),
     ("dalembert.identification", "Weighing", "`numpy.linalg.lstsq` on (c − p) × gravity = 0"),
     ("dalembert.identification", "Balance", "`numpy.linalg.lstsq` on (c − p) × gravity = 0"),

@@ -174,14 +174,14 @@ BAD = [
     (lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=1.0, parameters=["link9:m"]), "unknown-name"),
     (
         lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=1.0, parameters=["link2:m"] * 2),
-        "duplicate-name parameters",
+        "duplicate parameters",
     ),
     (lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=[1.0, 2.0]), "wrong-shape adaptation"),
     (lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=1.0, leakage=-1.0), "out-of-range leakage"),
-    (lambda a: AdaptiveControl(a, kd=1.0, rate=[[1.0, 0.1], [0.1, 1.0]], adaptation=1.0), "no-matrix rate"),
+    (lambda a: AdaptiveControl(a, kd=1.0, rate=[[1.0, 0.1], [0.1, 1.0]], adaptation=1.0), "unsupported rate"),
     (lambda a: control.Uncertainty(-1.0, 0, 0, (1.0, 2.0)), "out-of-range mass of an Uncertainty"),
     (lambda a: control.Uncertainty(1.0, 0, 0, (0.0, 2.0)), "out-of-range inertia"),
-    (lambda a: control.Uncertainty.sample(a, []), "empty plants"),
+    (lambda a: control.Uncertainty.sample(a, []), "too-few plants"),
     (lambda a: control.RobustControl(a, 1.0, kd=1.0, rate=1.0), "wrong-type"),
     (
         lambda a: control.RobustControl(a, control.Uncertainty(1, 1, 1, (1, 2)), kd=1.0, rate=1.0, layer=0.0),

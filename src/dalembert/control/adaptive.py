@@ -138,7 +138,7 @@ class AdaptiveControl(Controller):
         for name in self.parameters:
             choose("parameter", name, every)
             if list(self.parameters).count(name) > 1:
-                raise InputError("duplicate-name", "parameters", name, expected="a sequence of different names")
+                raise InputError("duplicate", "parameters", name, expected="a sequence of different names")
         return tuple(self.parameters)
 
     @cached_property

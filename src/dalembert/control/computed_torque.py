@@ -62,7 +62,7 @@ def set_acceleration_gains(owner: Controller, names: Sequence[str]) -> None:
     who = type(owner).__name__
     if (omega is not None) == (kp is not None or kd is not None):
         raise InputError(
-            "conflicting-gains",
+            "conflict",
             "omega",
             problem=f"{who} needs either `omega` and `zeta` or `kp` and `kd`, got "
             f"{'neither' if omega is None else 'both'}",
@@ -70,7 +70,7 @@ def set_acceleration_gains(owner: Controller, names: Sequence[str]) -> None:
     if omega is not None:
         kp, kd = bandwidth_gains(names, omega, zeta)
     elif kp is None or kd is None:
-        raise InputError("missing-gain", "kp", problem=f"{who} needs both `kp` and `kd`")
+        raise InputError("missing", "kp", problem=f"{who} needs both `kp` and `kd`")
     else:
         kp, kd = GainRule("1/s²").read("kp", kp, names), GainRule("1/s").read("kd", kd, names)
     for symbol, value in (("omega", None), ("kp", kp), ("kd", kd)):

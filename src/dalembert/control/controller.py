@@ -77,7 +77,7 @@ class Controller(KeywordGains, ABC):
     def for_bandwidth(cls, robot: Robot, omega: float, zeta: float = 1.0) -> Controller:
         """Made for a bandwidth ω [rad/s] and a damping ζ, where those will do."""
         raise InputError(
-            "needs-gains",
+            "missing",
             problem=f"{cls.__name__} is not defined by a bandwidth and a damping ratio alone",
             remedy="Pass its gains.",
         )
@@ -95,7 +95,7 @@ class Controller(KeywordGains, ABC):
             )
         if "friction" not in {field.name for field in fields(self)}:  # type: ignore[arg-type]
             raise InputError(
-                "no-friction-term",
+                "unsupported",
                 problem=f"{type(self).__name__} does not compensate friction",
                 remedy="Use ComputedTorque, Feedforward or FeedforwardPD.",
             )
@@ -129,8 +129,7 @@ class Controller(KeywordGains, ABC):
         each = [gains[symbol] for symbol in ("kd", "kp", "ki") if symbol in gains]
         if len(each) < 2:
             raise InputError(
-                "no-joint-loops",
-                problem=f"{type(self).__name__} has no joint gains k_p and k_d, so it has no joint loops",
+                "unsupported", problem=f"{type(self).__name__} has no joint gains k_p and k_d, so it has no joint loops"
             )
         rows = np.stack((self.loop_inertia(), *each), axis=-1).tolist()
         return tuple(TransferFunction(row[2:], row) for row in rows)
@@ -281,7 +280,7 @@ def _join(law: Law, q: ArrayLike, qd: ArrayLike, more: ArrayLike | None) -> Arra
         np.broadcast_shapes(*(x.shape[:-1] for x in parts))
     except ValueError:
         raise InputError(
-            "cannot-broadcast",
+            "wrong-shape",
             "qd",
             parts[1].shape,
             problem=f"`q` {parts[0].shape} and `qd` {parts[1].shape} do not broadcast",
@@ -334,10 +333,7 @@ class Evaluator:
             groups["r"] = read_wanted(law, reference, time)
         elif reference is not None:
             raise InputError(
-                "unused-argument",
-                "reference",
-                problem=f"{law.name} follows no reference",
-                remedy="Leave out `reference`.",
+                "no-effect", "reference", problem=f"{law.name} follows no reference", remedy="Leave out `reference`."
             )
         if law.states:
             groups["z"] = self.start(y) if z is None else array("z", z)
@@ -350,14 +346,14 @@ class Evaluator:
                     f"{', '.join(law.states[:4])}{', …' if len(law.states) > 4 else ''}",
                 )
         elif z is not None:
-            raise InputError("unused-argument", "z", problem=f"{law.name} has no states", remedy="Leave out `z`.")
+            raise InputError("no-effect", "z", problem=f"{law.name} has no states", remedy="Leave out `z`.")
         if law.parameters or parameters:
             groups["p"] = _stack_parameters(law, parameters)
         try:
             np.broadcast_shapes(*(x.shape[:-1] for x in groups.values()))
         except ValueError:
             shapes = ", ".join(f"{name} {x.shape[:-1]}" for name, x in groups.items())
-            raise InputError("cannot-broadcast", problem=f"the leading dimensions do not broadcast: {shapes}") from None
+            raise InputError("wrong-shape", problem=f"the leading dimensions do not broadcast: {shapes}") from None
         out = self.kernel(*(groups[name] for name in self.sizes))
         if law.rate is None:
             return np.asarray(out), np.zeros((*np.shape(out)[:-1], 0))
@@ -372,7 +368,7 @@ def _stack_parameters(law: Law, given: dict[str, ArrayLike]) -> Array:
         return np.stack(np.broadcast_arrays(*each), axis=-1)
     except ValueError:
         raise InputError(
-            "cannot-broadcast", "parameters", problem=f"the parameters of {law.name} do not broadcast"
+            "wrong-shape", "parameters", problem=f"the parameters of {law.name} do not broadcast"
         ) from None
 
 
@@ -381,7 +377,7 @@ def read_wanted(law: Law, reference: Wanted, t: Array) -> Array:
     wanted = len(law.follows)
     if reference is None:
         raise InputError(
-            "missing-argument",
+            "missing",
             "reference",
             problem=f"{law.name} needs a reference",
             remedy="Pass a Reference, (x, ẋ, ẍ), or a set point.",
@@ -411,7 +407,9 @@ def check_robot(robot: object, who: str, free: bool = False) -> Robot:
     robot = need_robot(robot, who)
     if not (robot.model.drives if free else robot.n):
         raise InputError(
-            "no-drives", "robot", problem=f"no joint of {robot.name!r} has a drive, so there is nothing to control"
+            "wrong-structure",
+            "robot",
+            problem=f"no joint of {robot.name!r} has a drive, so there is nothing to control",
         )
     need_tree(robot.model)
     return robot

@@ -144,21 +144,21 @@ class FlexibleLinearizing(FlexibleController):
         super().check_system()
         if any(self.flexible.damping):
             raise InputError(
-                "not-linearizable",
+                "unsupported",
                 "damping",
                 problem="static feedback does not linearize joints with damping",
                 remedy="Set damping=0.",
             )
         if self.flexible.friction:
             raise InputError(
-                "not-linearizable",
+                "unsupported",
                 "friction",
                 problem="friction has no derivatives to feed back",
                 remedy="Make the FlexibleRobot without friction.",
             )
         if (self.omega is None) == (self.coefficients is None):
             raise InputError(
-                "conflicting-gains",
+                "conflict",
                 "omega",
                 problem="FlexibleLinearizing needs either `omega` or `coefficients` (k0, k1, k2, k3)",
             )

@@ -136,12 +136,12 @@ def lead_for_margin(plant: object, phase_margin: float, crossover: float, stages
     n = count("stages", stages, 1)
     value = complex(G(1j * w))
     if value == 0 or not cmath.isfinite(value):
-        raise InputError("on-a-root", "crossover", w, expected="not be a zero or a pole of the plant")
+        raise InputError("singular", "crossover", w, expected="not be a zero or a pole of the plant")
     phi = margin - math.pi - _phase(G, w)
     each = phi / n
     if abs(each) > MAX_LEAD_RAD:
         raise InputError(
-            "too-much-phase",
+            "infeasible",
             "crossover",
             w,
             problem=f"the phase of the plant must change by {math.degrees(phi):.0f}° at {w:g} rad/s, and one stage "
@@ -175,7 +175,7 @@ def _check_stable(L: TransferFunction, w: float) -> None:
     if not (poles.real < 0).all():
         worst = poles[np.argmax(poles.real)]
         raise InputError(
-            "not-stable",
+            "infeasible",
             "crossover",
             w,
             problem=f"with this phase margin at {w:g} rad/s the closed loop is unstable (pole at {worst:.3g})",
@@ -203,7 +203,7 @@ def lead_for_pole(plant: object, s: complex, zero: float | None = None, stages: 
         pole_angle = zero_angle - each
     if not (0 < pole_angle < math.pi and 0 < zero_angle < math.pi):
         raise InputError(
-            "too-much-phase",
+            "infeasible",
             "s",
             target,
             problem=f"the plant lacks {math.degrees(lacking):.0f}° at s = {target:.4g}, more than {n} stage"

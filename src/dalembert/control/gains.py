@@ -37,7 +37,7 @@ class KeywordGains:
             keywords = [f"{name}=…" for name in own]
             shown = ", ".join([*systems, *keywords[:MAX_SHOWN_KEYWORDS], *["…"] * (len(keywords) > MAX_SHOWN_KEYWORDS)])
             raise InputError(
-                "positional-gains",
+                "wrong-value",
                 problem=f"{cls.__name__} takes {len(systems)} positional argument{'s' * (len(systems) != 1)}, got "
                 f"{len(args)}",
                 remedy=f"Pass gains by keyword: {cls.__name__}({shown}).",
@@ -117,7 +117,7 @@ class GainRule:
         if isinstance(value, Gain):
             if self.of and value.names != tuple(names):
                 raise InputError(
-                    "wrong-names",
+                    "wrong-value",
                     symbol,
                     value.names,
                     problem=f"{symbol} is a gain of {', '.join(value.names)}, not of {', '.join(names)}",
@@ -126,7 +126,7 @@ class GainRule:
         else:
             made = self._read_numbers(symbol, array(symbol, value), names if self.of else WHOLE)
         if made.full and self.no_matrix:
-            raise InputError("no-matrix", symbol, problem=self.no_matrix)
+            raise InputError("unsupported", symbol, problem=self.no_matrix)
         return made
 
     def _read_numbers(self, symbol: str, K: Array, names: Sequence[str]) -> Gain:
@@ -163,7 +163,7 @@ def _read_matrix(symbol: str, K: Array, names: Sequence[str], zero: bool) -> Gai
     if np.abs(K - K.T).max() > SYMMETRIC * np.abs(K).max():
         i, j = (int(k) for k in np.unravel_index(int(np.abs(K - K.T).argmax()), K.shape))
         raise InputError(
-            "not-symmetric",
+            "wrong-value",
             symbol,
             problem=f"{symbol} is not symmetric: [{i}, {j}] is {K[i, j]:g} and [{j}, {i}] is {K[j, i]:g}",
         )
@@ -171,7 +171,7 @@ def _read_matrix(symbol: str, K: Array, names: Sequence[str], zero: bool) -> Gai
     if lowest < 0 or (lowest == 0 and not zero):
         wanted = "negative eigenvalues are not allowed" if zero else "all must be greater than 0"
         raise InputError(
-            "not-positive",
+            "wrong-value",
             symbol,
             lowest,
             problem=f"{symbol} is not positive definite: its smallest eigenvalue is {lowest:.4g}, and {wanted}",

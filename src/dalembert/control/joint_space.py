@@ -62,7 +62,7 @@ def torque_gains(robot: Robot, omega: float, zeta: float, margin: float = 0.0) -
     floor = margin * find_magnitudes(robot).slope.sum(axis=1) if margin else np.zeros(len(inertia))
     if not np.isfinite(floor).all():
         raise InputError(
-            "no-limits",
+            "missing",
             "robot",
             problem=f"the slope of gravity has no bound, because a prismatic joint of {robot.name!r} has no limits",
         )

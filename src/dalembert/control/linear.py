@@ -101,7 +101,7 @@ class StateSpace:
         try:
             return np.asarray(self.C @ np.linalg.solve(shifted, self.B.astype(complex)) + self.D)
         except np.linalg.LinAlgError:
-            raise InputError("on-a-root", "s", complex(s), expected="not be a pole") from None
+            raise InputError("singular", "s", complex(s), expected="not be a pole") from None
 
     @property
     def controllability(self) -> int:
@@ -120,7 +120,9 @@ class StateSpace:
         `to_control` do not."""
         if self.dt is not None:
             raise InputError(
-                "sampled", problem="the transfer function of a sampled system is one of z", remedy="Use to_control()."
+                "unsupported",
+                problem="the transfer function of a sampled system is one of z",
+                remedy="Use to_control().",
             )
         j, i = _place("input", input, self.inputs), _place("output", output, self.outputs)
         d, moved = self.D[i, j], self.A - np.outer(self.B[:, j], self.C[i])
@@ -135,7 +137,7 @@ class StateSpace:
         from scipy.linalg import expm
 
         if self.dt is not None:
-            raise InputError("sampled", problem=f"the system is already sampled every {self.dt:g} s")
+            raise InputError("unsupported", problem=f"the system is already sampled every {self.dt:g} s")
         n, m = self.B.shape
         block = np.zeros((n + m, n + m))
         block[:n, :n], block[:n, n:] = self.A, self.B
@@ -176,9 +178,9 @@ class StateSpace:
             raise InputError("wrong-shape", "t", times, expected="an array of at least two times")
         h = float(times[-1] - times[0]) / (times.size - 1)
         if not (h > 0 and np.abs(np.diff(times) - h).max() <= 1e-6 * h):
-            raise InputError("not-equidistant", "t", expected="equally spaced and strictly increasing")
+            raise InputError("wrong-value", "t", expected="equally spaced and strictly increasing")
         if self.dt is not None and abs(h - self.dt) > 1e-6 * h:
-            raise InputError("wrong-sample-time", "t", h, expected=f"in steps of the sample time {self.dt:g} s")
+            raise InputError("conflict", "t", h, expected=f"in steps of the sample time {self.dt:g} s")
         step = self if self.dt is not None else self.discretize(h)
         given = np.zeros(m) if u is None else array("u", u, (m,), (times.size, m))
         held = np.broadcast_to(given, (times.size, m))
@@ -199,7 +201,7 @@ class StateSpace:
     def flow(self) -> Flow:
         """As `simulate` takes it, over any scalar; the outputs are observed. Not for sampled systems."""
         if self.dt is not None:
-            raise InputError("sampled", problem="a sampled system has no rate, so it has no flow")
+            raise InputError("unsupported", problem="a sampled system has no rate, so it has no flow")
         A, B, C, D = (M.tolist() for M in (self.A, self.B, self.C, self.D))
 
         def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
@@ -228,7 +230,7 @@ def read_single(system: object) -> StateSpace | TransferFunction:
         )
     if isinstance(found, StateSpace) and (len(found.inputs), len(found.outputs)) != (1, 1):
         raise InputError(
-            "not-single",
+            "wrong-shape",
             "system",
             problem=f"`system` has {len(found.inputs)} inputs and {len(found.outputs)} outputs",
             remedy="Choose one of each with .of(inputs=…, outputs=…).",
@@ -245,9 +247,9 @@ def read_plant(plant: object) -> TransferFunction:
 # -------------------------------------------------------------------------------------------------- small helpers
 def _names(kind: str, names: tuple[str, ...], count: int) -> tuple[str, ...]:
     if len(names) != count:
-        raise InputError("wrong-count", kind, names, problem=f"there are {count} {kind}, and {len(names)} names")
+        raise InputError("wrong-shape", kind, names, problem=f"there are {count} {kind}, and {len(names)} names")
     if len(set(names)) != count:
-        raise InputError("duplicate-name", kind, names, expected="different names")
+        raise InputError("duplicate", kind, names, expected="different names")
     return names
 
 
@@ -311,7 +313,7 @@ def linearize(
     elif isinstance(system, StateSpace) or callable(own):
         if x is not None or u is not None:
             raise InputError(
-                "unused-argument",
+                "no-effect",
                 "x",
                 problem=f"a {_kind(system)} is linear, and so has the same matrices at every state",
                 remedy="Leave out `x` and `u`.",

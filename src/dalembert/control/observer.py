@@ -243,7 +243,7 @@ class Observed(Controller):
         n = self.observer.robot.n
         if law.outputs != wanted or law.measures[: 2 * n] != measures(self.observer.robot):
             raise InputError(
-                "wrong-outputs",
+                "conflict",
                 problem=f"the observer of {self.observer.robot.name!r} needs a controller of its joint torques, "
                 f"and {law.name!r} drives {', '.join(law.outputs[:3])}",
             )

@@ -102,12 +102,12 @@ def to_standard(form: Form) -> Standard:
         c = 1 + form.T_d / form.T_i
         return Standard(form.K * c, form.T_i + form.T_d, form.T_d / c)
     if form.k_p == 0:
-        raise InputError("no-standard-form", "form", problem="a PID law with k_p = 0 has no standard form")
+        raise InputError("infeasible", "form", problem="a PID law with k_p = 0 has no standard form")
     T_i = form.k_p / form.k_i if form.k_i else math.inf
     T_d = form.k_d / form.k_p
     if T_i <= 0 or T_d < 0:
         raise InputError(
-            "no-standard-form",
+            "infeasible",
             "form",
             problem=f"gains of different signs (k_p = {form.k_p:g}, k_i = {form.k_i:g}, k_d = {form.k_d:g}) have "
             "no standard form",
@@ -123,9 +123,7 @@ def to_series(form: Form) -> Series:
     K, T_i, T_d = to_standard(form)
     if 4 * T_d > T_i:
         raise InputError(
-            "no-series-form",
-            "form",
-            problem=f"a series form needs T_i ≥ 4 T_d, got T_i = {T_i:g} s and T_d = {T_d:g} s",
+            "infeasible", "form", problem=f"a series form needs T_i ≥ 4 T_d, got T_i = {T_i:g} s and T_d = {T_d:g} s"
         )
     half = (1 + math.sqrt(1 - 4 * T_d / T_i)) / 2
     return Series(K * half, T_i * half, T_d / half)
@@ -168,7 +166,7 @@ class PID(KeywordGains):
             value = getattr(self, name)
             ok = isinstance(value, Real) and not math.isnan(value)
             if not ok:
-                raise InputError("not-a-number", name, value, expected="a number or infinite")
+                raise InputError("wrong-type", name, value, expected="a number or infinite")
         if not self.low < self.high:
             raise InputError("out-of-range", "low", self.low, expected=f"less than `high`, {self.high:g}")
         self._check_filter(who)
@@ -187,7 +185,7 @@ class PID(KeywordGains):
         if self.rate:
             if self.filter_time is not None:
                 raise InputError(
-                    "conflicting-arguments",
+                    "conflict",
                     "filter_time",
                     problem="with rate=True the derivative is measured, so there is nothing to filter",
                 )
@@ -195,7 +193,7 @@ class PID(KeywordGains):
         if self.filter_time is None:
             if self.k_d:
                 raise InputError(
-                    "missing-argument",
+                    "missing",
                     "filter_time",
                     problem="the derivative of a measured signal needs a filter",
                     remedy="Pass filter_time, usually a tenth of T_d = k_d/k_p, or rate=True if the rate is measured.",
@@ -212,7 +210,7 @@ class PID(KeywordGains):
         if k_d and not options.get("rate") and "filter_time" not in options:
             if k_p == 0:
                 raise InputError(
-                    "missing-argument",
+                    "missing",
                     "filter_time",
                     problem="a PID law with k_p = 0 has no T_d that sets its filter",
                     remedy="Pass filter_time.",
@@ -335,14 +333,14 @@ class PID(KeywordGains):
         def update(sample: float) -> Act:
             if h is not None and abs(sample - h) > 1e-9 * h:
                 raise InputError(
-                    "wrong-sample-time",
+                    "conflict",
                     "period",
                     sample,
                     problem=f"the law was made for a period of {h:g} s, and runs every {sample:g} s",
                 )
             if h is None and filtered and self.filter_time is not None and self.filter_time < sample:
                 raise InputError(
-                    "wrong-sample-time",
+                    "conflict",
                     "filter_time",
                     self.filter_time,
                     problem=f"a derivative that is filtered with {self.filter_time:g} s cannot run every {sample:g} s",
@@ -414,7 +412,7 @@ class SampledPID:
         if self.pid.rate:
             if y_rate is None:
                 raise InputError(
-                    "missing-argument",
+                    "missing",
                     "y_rate",
                     problem="a PID law with rate=True needs the measured rate",
                     remedy="Pass `y_rate`.",
@@ -423,7 +421,7 @@ class SampledPID:
             wanted.append(number("the rate of the set point", r_rate, ""))
         elif y_rate is not None:
             raise InputError(
-                "unused-argument",
+                "no-effect",
                 "y_rate",
                 problem="this PID law differentiates the measurement itself",
                 remedy="Leave out `y_rate`, or make the PID with rate=True.",

@@ -49,7 +49,7 @@ class LQR:
         def update(sample: float) -> Act:
             if abs(sample - h) > 1e-9 * h:
                 raise InputError(
-                    "wrong-sample-time",
+                    "conflict",
                     "sample_time",
                     sample,
                     problem=f"the regulator was made for a sample time of {h:g} s, and runs every {sample:g} s",
@@ -90,11 +90,11 @@ def lqr(system: StateSpace, Q: ArrayLike, R: ArrayLike, N: ArrayLike | None = No
     q, r = _read_weight("Q", Q, n, "state"), _read_weight("R", R, m, "input")
     cross = np.zeros((n, m)) if N is None else array("N", N, (n, m), meaning="states by inputs")
     if np.linalg.eigvalsh(r)[0] <= 0:
-        raise InputError("not-positive", "R", expected="positive definite")
+        raise InputError("wrong-value", "R", expected="positive definite")
     reduced = np.linalg.eigvalsh(q - cross @ np.linalg.solve(r, cross.T))[0]
     if reduced < -1e-9 * max(np.abs(q).max(), 1e-300):
         raise InputError(
-            "not-positive",
+            "wrong-value",
             "Q",
             reduced,
             problem=f"Q − N R⁻¹ Nᵀ has a negative eigenvalue, {reduced:.3g}, so the cost has no minimum",
@@ -126,7 +126,7 @@ def _solve_riccati(system: StateSpace, q: Array, r: Array, cross: Array) -> Arra
             else "Q must see every state that is not stable by itself, or the poles lie on the edge"
         )
         raise InputError(
-            "no-solution", problem=f"the Riccati equation has no stabilizing solution ({failure}); {why}"
+            "infeasible", problem=f"the Riccati equation has no stabilizing solution ({failure}); {why}"
         ) from None
     return (P + P.T) / 2
 
@@ -142,7 +142,7 @@ def _read_weight(name: str, value: ArrayLike, n: int, what: str) -> Array:
             "wrong-shape", name, W, expected=f"one number, {n} numbers (one per {what}) or an {n}×{n} matrix"
         )
     if np.abs(W - W.T).max() > SYMMETRIC * max(float(np.abs(W).max()), 1e-300):
-        raise InputError("not-symmetric", name, expected="symmetric")
+        raise InputError("wrong-value", name, expected="symmetric")
     if name == "Q" and np.linalg.eigvalsh(W)[0] < -1e-9 * max(float(np.abs(W).max()), 1e-300):
-        raise InputError("not-positive", name, expected="positive semidefinite")
+        raise InputError("wrong-value", name, expected="positive semidefinite")
     return np.asarray((W + W.T) / 2)

@@ -69,7 +69,7 @@ class Uncertainty:
         missing = [b.symbol for b in found if not b.proved]
         if missing:
             raise InputError(
-                "not-certified",
+                "not-proved",
                 "robot",
                 problem=f"{' and '.join(missing)} of {robot.name!r} could not be certified",
                 remedy="Pass more `seconds`, narrower limits or rotor inertias, or use Uncertainty.sample, which "
@@ -85,7 +85,7 @@ class Uncertainty:
         """The largest differences that samples within the limits met, of these robots against the one believed in (or,
         with model=False, against no model). An order of magnitude, no proof."""
         if not plants:
-            raise InputError("empty", "plants", plants, expected="at least one robot that the controller may drive")
+            raise InputError("too-few", "plants", plants, expected="at least one robot that the controller may drive")
         rng = np.random.default_rng(seed)
         q = robot.random_configuration(samples, seed=rng)
         qd = rng.normal(size=q.shape)

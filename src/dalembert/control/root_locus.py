@@ -64,15 +64,15 @@ class RootLocus:
         G = read_plant(plant)
         if G.delay:
             raise InputError(
-                "has-delay",
+                "unsupported",
                 "plant",
                 problem="the root locus of a plant with dead time has infinitely many branches",
                 remedy="Approximate the dead time with pade().",
             )
         if G.excess < 0:
-            raise InputError("improper", "plant", expected="not have more zeros than poles")
+            raise InputError("wrong-value", "plant", expected="not have more zeros than poles")
         if not G.num.any():
-            raise InputError("is-zero", "plant", expected="not be zero")
+            raise InputError("out-of-range", "plant", expected="not be zero")
         object.__setattr__(self, "plant", G)
 
     # ------------------------------------------------------------------------------------------------ points of it
@@ -82,7 +82,7 @@ class RootLocus:
         N, D = self.plant.num, self.plant.den
         rows = D + gains.reshape(-1, 1) * np.concatenate((np.zeros(len(D) - len(N)), N))
         if not rows[:, 0].all():
-            raise InputError("pole-at-infinity", "K", K, expected="gains at which no pole is infinite")
+            raise InputError("singular", "K", K, expected="gains at which no pole is infinite")
         n = len(D) - 1
         companion = np.zeros((len(rows), n, n))
         companion[:, range(1, n), range(n - 1)] = 1.0
@@ -98,10 +98,10 @@ class RootLocus:
         if not cmath.isfinite(z):
             raise InputError("not-finite", "s", s, expected="a finite complex number")
         if np.polyval(self.plant.den, z) == 0:
-            raise InputError("on-a-root", "s", z, expected="not be a pole of the plant, where the gain is 0")
+            raise InputError("singular", "s", z, expected="not be a pole of the plant, where the gain is 0")
         value = complex(self.plant(z))
         if value == 0:
-            raise InputError("on-a-root", "s", z, expected="not be a zero of the plant, where the gain is infinite")
+            raise InputError("singular", "s", z, expected="not be a zero of the plant, where the gain is infinite")
         return value
 
     def at(self, s: complex, tolerance: float = 1e-3) -> LocusPoint:
@@ -113,7 +113,7 @@ class RootLocus:
         if abs(off) > tolerance:
             near, angle = self.nearest(s), math.degrees(cmath.phase(value))
             raise InputError(
-                "off-the-locus",
+                "infeasible",
                 "s",
                 complex(s),
                 problem=f"s = {complex(s):.4g} is not on the root locus: the angle of the plant there is {angle:.2f}°, "
@@ -183,11 +183,11 @@ class RootLocus:
         k = int(np.argmin(np.abs(poles - complex(pole)))) if poles.size else -1
         if k < 0 or abs(poles[k] - pole) > 1e-6 * max(abs(pole), 1.0):
             listed = np.round(poles, 4).tolist()
-            raise InputError("not-a-pole", "pole", pole, expected=f"one of the plant's poles {listed}")
+            raise InputError("wrong-value", "pole", pole, expected=f"one of the plant's poles {listed}")
         others = np.delete(poles, k)
         p = complex(poles[k])
         if (np.abs(others - p) < 1e-9 * max(abs(p), 1.0)).any():
-            raise InputError("multiple-pole", "pole", p, expected="a simple pole")
+            raise InputError("unsupported", "pole", p, expected="a simple pole")
         lead = self.plant.num[0] / self.plant.den[0]
         angle = math.pi + sum(cmath.phase(p - z) for z in self.plant.zeros) - sum(cmath.phase(p - o) for o in others)
         return math.remainder(angle + (0.0 if lead > 0 else math.pi), 2 * math.pi)

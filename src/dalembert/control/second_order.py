@@ -159,7 +159,7 @@ class MassSpringDamper:
     def overshoot(self) -> float:
         """How far a step of the force carries it beyond its new rest, e^(−πζ/√(1−ζ²)) of the way, or zero."""
         if self.regime in ("unstable", "drifting"):
-            raise InputError("no-rest", problem=f"a system that is {self.regime} has no rest position to overshoot")
+            raise InputError("infeasible", problem=f"a system that is {self.regime} has no rest position to overshoot")
         if self.damped_frequency == 0:
             return 0.0
         return math.exp(-math.pi * self.damping / (2 * self.mass) / self.damped_frequency)
@@ -177,7 +177,7 @@ class MassSpringDamper:
             shaped = np.broadcast_arrays(*arrays)
         except ValueError:
             shapes = ", ".join(f"{name} {a.shape}" for name, a in zip(named, arrays, strict=True))
-            raise InputError("cannot-broadcast", problem=f"the arrays do not broadcast: {shapes}") from None
+            raise InputError("wrong-shape", problem=f"the arrays do not broadcast: {shapes}") from None
         flat = [np.atleast_1d(a) for a in shaped]
         with np.errstate(over="ignore", invalid="ignore"):  # what grows beyond numbers is infinite
             x, v = find_response(flat[0], self.mass, self.damping, self.stiffness, *flat[1:])
@@ -187,7 +187,7 @@ class MassSpringDamper:
         """Where a constant force ends: f/k."""
         if self.regime in ("unstable", "drifting", "undamped"):
             raise InputError(
-                "no-rest", problem=f"a system that is {self.regime} does not come to rest under a constant force"
+                "infeasible", problem=f"a system that is {self.regime} does not come to rest under a constant force"
             )
         return number("the force of the system", force, "N") / self.stiffness
 

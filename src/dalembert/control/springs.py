@@ -66,7 +66,7 @@ def in_series(*stiffnesses: float) -> float:
 
 def _read_all(values: tuple[float, ...]) -> list[float]:
     if not values:
-        raise InputError("empty", "stiffnesses", expected="at least one stiffness")
+        raise InputError("too-few", "stiffnesses", expected="at least one stiffness")
     return [number(f"the stiffness of spring {i + 1}", k, "N/m or N m/rad") for i, k in enumerate(values)]
 
 

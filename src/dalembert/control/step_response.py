@@ -130,7 +130,7 @@ def step_figures(system: object) -> StepFigures:
     python-control (extra `control`)."""
     single = read_single(system)
     if not single.stable:
-        raise InputError("not-stable", "system", problem="the step response of an unstable system does not settle")
+        raise InputError("infeasible", "system", problem="the step response of an unstable system does not settle")
     if isinstance(single, StateSpace) and single.dt is not None:
         info = python_control().step_info(single.to_control(), SettlingTimeThreshold=BAND)
         names = ("SteadyStateValue", "RiseTime", "SettlingTime", "Overshoot")
@@ -141,7 +141,7 @@ def step_figures(system: object) -> StepFigures:
         delay, single = single.delay, TransferFunction(single.num, single.den).state_space()
     y = StepResponse(single)
     if not abs(y.end) > 1e-12 * max(float(np.abs(y.y).max()), 1e-300):
-        raise InputError("no-rise", "system", problem="the step response ends at zero, so it has no rise time")
+        raise InputError("wrong-value", "system", problem="the step response ends at zero, so it has no rise time")
     rise = y.first(0.9) - y.first(0.1)
     return StepFigures(y.end, rise, delay + y.last_outside(BAND), max(float((y.y / y.end).max()) - 1.0, 0.0))
 

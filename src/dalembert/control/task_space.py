@@ -122,7 +122,7 @@ def read_coordinates(model: Model, frame: str | None, rows: object, angles: str)
     choose("Euler sequence", angles, ("rpy", *rotation.EULER_SEQUENCES))
     if len(picked) > model.n:
         raise InputError(
-            "too-many-rows",
+            "conflict",
             "rows",
             len(picked),
             problem=f"{model.name!r} has {model.n} joints and cannot follow {len(picked)} rows",
@@ -198,7 +198,7 @@ class TaskController(Controller):
         if lost.any():
             k = np.argwhere(lost)[0].tolist()
             raise SingularityError(
-                "singular-task",
+                "singular",
                 problem=f"the task {', '.join(self.task.names)} of {self.robot.name!r} is singular"
                 + (f" in state {k} of the batch" if k else " in this state")
                 + ": J does not have full rank, so no torque gives the tool every acceleration",

@@ -28,7 +28,7 @@ def read_coefficients(name: str, value: ArrayLike) -> Array:
     """Return the coefficients of a polynomial, the highest power first, without leading zeros; zero is [0]."""
     p = np.atleast_1d(array(name, value, (), (None,), meaning="coefficients, the highest power first"))
     if not p.size:
-        raise InputError("empty", name, expected="have at least one coefficient")
+        raise InputError("too-few", name, expected="have at least one coefficient")
     kept = np.flatnonzero(p)
     p = p[kept[0] :] if kept.size else np.zeros(1)
     p.setflags(write=False)
@@ -61,7 +61,7 @@ class TransferFunction:
         object.__setattr__(self, "num", read_coefficients("num", num))
         object.__setattr__(self, "den", read_coefficients("den", den))
         if not self.den[0]:
-            raise InputError("is-zero", "den", expected="not be zero")
+            raise InputError("out-of-range", "den", expected="not be zero")
         object.__setattr__(self, "delay", number("delay", delay, "s", least=0.0))
 
     def __repr__(self) -> str:
@@ -136,7 +136,9 @@ class TransferFunction:
 
         _refuse_delay(self.delay)
         if self.excess < 0:
-            raise InputError("improper", problem="the transfer function has more zeros than poles, so it has no states")
+            raise InputError(
+                "wrong-value", problem="the transfer function has more zeros than poles, so it has no states"
+            )
         n = len(self.den) - 1
         a = self.den / self.den[0]
         b = np.concatenate((np.zeros(self.excess), self.num)) / self.den[0]
@@ -160,7 +162,7 @@ def _as_transfer(value: TransferFunction | float) -> TransferFunction:
 def _refuse_delay(delay: float) -> None:
     if delay:
         raise InputError(
-            "has-delay",
+            "unsupported",
             problem=f"the dead time of {delay:g} s is not a ratio of polynomials",
             remedy="Approximate it with pade().",
         )

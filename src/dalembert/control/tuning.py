@@ -95,7 +95,7 @@ def ultimate(plant: object) -> Ultimate:
     G = read_plant(plant)
     if _falls(G):
         raise InputError(
-            "wrong-sign",
+            "wrong-value",
             "plant",
             problem="the output of the plant falls when its input rises, so that every gain K > 0 feeds back "
             "positively",
@@ -104,7 +104,7 @@ def ultimate(plant: object) -> Ultimate:
     found = find_crossings(G)
     if not found:
         raise InputError(
-            "no-ultimate-gain",
+            "infeasible",
             "plant",
             problem="the phase of the plant never reaches −180°, so no gain makes it oscillate steadily",
             remedy="Include its actuator, filter or dead time in the model, or place the poles of the closed loop.",
@@ -127,7 +127,7 @@ def _check_stable_below(G: TransferFunction, K: float) -> None:
     if (closed.real > 1e-9 * np.abs(closed)).any():
         worst = closed[np.argmax(closed.real)]
         raise InputError(
-            "not-stable",
+            "infeasible",
             "plant",
             problem=f"at half the gain ({0.5 * K:g}) at which the phase of the plant is −180° the loop is already "
             f"unstable (pole at {worst:.3g})",
@@ -141,7 +141,7 @@ def ziegler_nichols(found: Ultimate | tuple[float, float], rule: str = "classic 
     K_u = number("the ultimate gain of the loop", K_u, "")
     T_u = number("the ultimate period of the loop", T_u, "s", above=0.0)
     if K_u == 0:
-        raise InputError("is-zero", "found", expected="not have an ultimate gain of 0")
+        raise InputError("out-of-range", "found", expected="not have an ultimate gain of 0")
     return PID.of(_scale(row, K_u, T_u), **options)
 
 
@@ -173,15 +173,15 @@ def reaction_curve(t: ArrayLike, y: ArrayLike, step: float = 1.0) -> Reaction:
             problem=f"`t` and `y` must be arrays of the same length, at least 10; got shapes {shapes}",
         )
     if not (np.diff(times) > 0).all():
-        raise InputError("not-increasing", "t", expected="strictly increasing")
+        raise InputError("wrong-order", "t", expected="strictly increasing")
     du = number("the height of the step", step, "")
     if du == 0:
-        raise InputError("is-zero", "step", du, expected="not be zero")
+        raise InputError("out-of-range", "step", du, expected="not be zero")
     rise = values[-1] - values[0]
     tail = values[int(0.95 * times.size) :]
     if not abs(rise) > 0 or np.ptp(tail) > 0.02 * abs(rise):
         raise InputError(
-            "not-settled",
+            "wrong-value",
             "y",
             problem="the response has not settled: its last twentieth still changes by more than 2 %",
             remedy="Record it longer.",
@@ -196,14 +196,14 @@ def reaction_of(plant: object) -> Reaction:
     """The same of a model: end and steepest slope of its answer to a step are its own, G(0) and C (A x + B)."""
     G = read_plant(plant)
     if not G.stable:
-        raise InputError("not-stable", "plant", problem="the step response of an unstable plant does not settle")
+        raise InputError("infeasible", "plant", problem="the step response of an unstable plant does not settle")
     answer = StepResponse(TransferFunction(G.num, G.den).state_space())
     begin = float(answer.y[0])
     rise = G.gain_at_rest - begin
     t, y, slope = answer.steepest()
     if not (rise and slope):
         raise InputError(
-            "no-rise", "plant", problem="the step response of the plant ends where it begins, so it has no rise"
+            "wrong-value", "plant", problem="the step response of the plant ends where it begins, so it has no rise"
         )
     return Reaction(rise, max(t - (y - begin) / slope, 0.0) + G.delay, rise / slope, slope)
 
@@ -214,7 +214,7 @@ def ziegler_nichols_step(found: Reaction, kind: str = "PID", **options: Any) -> 
     of_kind(found, Reaction, "this rule takes a Reaction (reaction_curve gives one), not")
     if found.delay <= 0:
         raise InputError(
-            "no-delay",
+            "wrong-value",
             "found",
             problem="the response begins at once (L = 0), so the gain T/(K L) of the rule is infinite",
         )
@@ -287,7 +287,7 @@ def _flow(plant: object) -> Flow:
         plant = flow()
     driven = of_kind(plant, Flow, "a relay drives a TransferFunction, a StateSpace or a Flow, not")
     if not driven.inputs:
-        raise InputError("no-input", "plant", problem=f"{driven.name!r} has no input for the relay")
+        raise InputError("wrong-structure", "plant", problem=f"{driven.name!r} has no input for the relay")
     return driven
 
 
@@ -298,7 +298,7 @@ def _clock(flow: Flow, x: Array, dt: float | None, duration: float | None) -> tu
         speeds = speeds[speeds > 1e-9 * max(float(speeds.max(initial=0.0)), 1e-300)]
         if not speeds.size:
             raise InputError(
-                "missing-argument",
+                "missing",
                 "dt",
                 problem="the poles of the plant at x0 set no time scale",
                 remedy="Pass `dt` and `duration`.",
@@ -309,7 +309,7 @@ def _clock(flow: Flow, x: Array, dt: float | None, duration: float | None) -> tu
     length = number("the duration of the experiment", duration, "s", above=step)
     if length / step > LONGEST:
         raise InputError(
-            "too-many-steps",
+            "too-large",
             "dt",
             problem=f"{length:g} s in steps of {step:g} s are more than {LONGEST:,} steps, because fast and slow "
             "poles are far apart",
@@ -361,7 +361,7 @@ def _measure(t: Array, y: Array, u: Array, d: float, band: float, r: float) -> R
     up = np.flatnonzero(u[1:] > u[:-1])
     if up.size < PERIODS + 2:
         raise InputError(
-            "no-oscillation",
+            "infeasible",
             "plant",
             problem=f"the relay switched only {up.size} times, so the plant does not oscillate within the duration",
             remedy="Use a longer duration, a smaller hysteresis or a larger amplitude.",
@@ -373,7 +373,7 @@ def _measure(t: Array, y: Array, u: Array, d: float, band: float, r: float) -> R
     step = float(t[1] - t[0])
     if SHORTEST * step > T:
         raise InputError(
-            "chattering",
+            "infeasible",
             "plant",
             problem=f"the relay switches every {T / 2 / step:.0f} steps, because the phase of the plant does not "
             "reach −180° or dt is too long",
@@ -385,7 +385,7 @@ def _measure(t: Array, y: Array, u: Array, d: float, band: float, r: float) -> R
     driving = complex(2 * (turn * (u[inside] - u[inside].mean())).mean())
     if not swing > band:
         raise InputError(
-            "small-swing",
+            "infeasible",
             "amplitude",
             d,
             problem=f"the output swings by {swing:g}, no more than the hysteresis {band:g}",
@@ -404,7 +404,7 @@ def extrapolate(first: RelayExperiment, second: RelayExperiment) -> Ultimate:
     g1, g2 = (math.log(abs(e.response)) for e in (first, second))
     if abs(p2 - p1) < 1e-3:
         raise InputError(
-            "same-frequency",
+            "conflict",
             "second",
             problem="the two experiments oscillate at the same frequency",
             remedy="Use different values of hysteresis.",

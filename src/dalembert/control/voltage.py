@@ -35,7 +35,7 @@ def reflect_motors(driven: DrivenRobot) -> Robot:
     Needs one motor per joint."""
     if not driven.transmission.diagonal:
         raise InputError(
-            "coupled-rotors",
+            "wrong-structure",
             "driven",
             problem="belts or differentials couple the rotors to several joints, so no robot has the inertias N² "
             "J_m alone",
@@ -71,7 +71,7 @@ class VoltageControl(Controller):
         law = self.controller.law()
         if law.outputs != torques(self.driven.robot) or law.measures != measures(self.driven.robot):
             raise InputError(
-                "wrong-outputs",
+                "conflict",
                 problem=f"VoltageControl needs a controller of the joint torques of {self.driven.robot.name!r} "
                 f"from (q, q̇) alone, and {law.name!r} drives {', '.join(law.outputs[:3])}",
             )
@@ -80,7 +80,7 @@ class VoltageControl(Controller):
         G = np.array(self.driven.transmission.matrix)
         if np.linalg.matrix_rank(G) < G.shape[1]:
             raise InputError(
-                "undriven-joints",
+                "wrong-structure",
                 "driven",
                 problem="the motors do not drive every joint, so the joint torques cannot be chosen freely",
             )
