@@ -92,7 +92,7 @@ class Controller(KeywordGains, ABC):
         robot = self.robot
         if not any(body.friction or body.stiffness for body in robot.model.bodies):
             raise InputError(
-                "no-friction",
+                "missing",
                 problem=f"the model of {robot.name!r} has no friction to compensate",
                 remedy="Identify it from a log: 'dalembert identify'.",
             )
