@@ -305,7 +305,7 @@ def linearize(
         found = StateSpace(near.A, near.B, states=near.states, inputs=near.inputs, x_at=near.x, u_at=near.u)
     elif friction:
         raise InputError(
-            "no-friction",
+            "no-effect",
             "friction",
             friction,
             problem=f"`friction` is an option of a Robot, and this is a {_kind(system)}",
