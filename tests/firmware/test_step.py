@@ -13,6 +13,7 @@ from dalembert import scalar
 from dalembert.describe.urdf_read import read_urdf
 from dalembert.firmware.step import read_step
 from dalembert.law import Law
+from errors import raises
 
 H = 1e-3
 ROCK = '<robot name="rock"><link name="base"/></robot>'
@@ -78,7 +79,7 @@ def test_steps_of_a_robot_on_a_free_base(base, name):
 
 def test_a_body_without_drives_has_nothing_to_control():
     rock = dl.Robot(read_urdf(ROCK)).with_base("floating")
-    with pytest.raises(dl.InputError, match="'rock' has no joint with a drive: there is nothing to control"):
+    with raises(dl.InputError, "wrong-structure robot"):
         dl.control.PD(rock, kp=1.0, kd=1.0)
 
 

@@ -8,6 +8,7 @@ import pytest
 import dalembert as dl
 from bipeds import FEET, biped
 from dalembert.identification import identify_free_base
+from errors import raises
 
 ROBOT = biped()
 
@@ -66,7 +67,7 @@ def test_a_flight_tells_all_but_the_scale():
     fit = identify_free_base(wrong, run.q[keep], run.qd[keep], qdd[keep], mass=ROBOT.mass)
     true = fit.base.of(ROBOT.parameters())
     np.testing.assert_allclose(fit.beta, true, atol=1e-6 * np.abs(true).max())
-    with pytest.raises(dl.InputError, match="up to a common factor"):
+    with raises(dl.InputError, "missing mass"):
         identify_free_base(wrong, run.q[keep], run.qd[keep], qdd[keep])
 
 

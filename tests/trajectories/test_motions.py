@@ -10,6 +10,7 @@ import pytest
 import dalembert as dl
 from dalembert import trajectories as tr
 from dalembert.errors import InputError
+from errors import raises
 
 
 def test_polynomials_meet_their_ends():
@@ -138,7 +139,7 @@ def test_limits_of_a_robot():
     assert used.max() <= 1 + 1e-12
     far = a.copy()
     far[3] = 0.5
-    with pytest.raises(InputError, match="'panda_joint4' reaches 0.5 rad, beyond its limit -0.0698 rad, first at t = "):
+    with raises(InputError, "infeasible robot"):
         tr.minimum_jerk(a, far, 2.0, robot=arm)
 
 
@@ -249,7 +250,7 @@ def test_numbers_of_any_size_move_or_are_refused(a, limit):
 
 
 def test_what_rounding_left_is_zero():
-    with pytest.raises(InputError, match="start and end are the same point"):
+    with raises(InputError, "conflict end"):
         tr.minimum_jerk(start=1e-300, end=0, acceleration=2)
-    with pytest.raises(InputError, match="the limit of velocity is 1e-300 .* greater than 1e-30"):
+    with raises(InputError, "out-of-range velocity"):
         tr.minimum_jerk(start=0, end=1, velocity=1e-300)

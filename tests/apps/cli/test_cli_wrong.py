@@ -165,7 +165,7 @@ WRONG: dict[str, list[tuple[tuple[str, ...], int, str]]] = {
         ((), 2, "name a ROBOT, or a plant with --den (and --num): one of the two"),
         (("planar-2r", "--den", "1,1"), 2, "one of the two"),
         (("planar-2r", "--num", "1"), 2, "--num and --delay are a plant's"),
-        (("--den", "1,2"), 1, "the phase of this plant never reaches −180°"),
+        (("--den", "1,2"), 1, "never reaches −180°"),
         (("--den", "1,x"), 2, "'x' is not a number"),
         (("planar-2r", "--controller", "feedforward"), 2, "'feedforward' is not one of"),
     ],

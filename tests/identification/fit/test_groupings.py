@@ -13,6 +13,7 @@ from dalembert.describe.description import Description, Joint, Link, Origin
 from dalembert.identification.fit.groupings import Groupings, _not_spanned, groupings
 from dalembert.identification.fit.regressor import Columns, base
 from dalembert.symbolic.equations import Equations
+from errors import raises
 
 RIGHT = math.pi / 2
 # Stäubli RX-90 in modified DH: D3 and RL4 of Khalil & Dombre 2002.
@@ -287,7 +288,7 @@ def askew(axis: tuple[float, float, float]) -> dl.Robot:
 def test_quotients_are_refused():
     """About an axis askew in its frame Ixy counts 2 a_y/a_x times in Ixx: a number, but no polynomial."""
     same_as_numbers(groupings(askew((0.6, 0.8, 0.0))), askew((0.6, 0.8, 0.0)), False)
-    with pytest.raises(dl.InputError, match=r"'askew' are no polynomials of low degree in .*not spanned.*`base`"):
+    with raises(dl.InputError, "unsupported robot"):
         groupings(askew((1 / 3, 2 / 3, 2 / 3)))
 
 
