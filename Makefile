@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup --tenths
 
-.PHONY: demo test test-long nightly coverage lint docs bench fuzz corpus pictures clean
+.PHONY: demo test test-long nightly coverage lint docs bench bench-compare fuzz corpus pictures clean
 .SILENT:
 
 demo: .venv/core
@@ -79,6 +79,10 @@ bench: .venv/bench
 	$(BIN)/python benchmarks/truth.py
 	$(BIN)/python benchmarks/bounds.py
 	$(BIN)/python benchmarks/float32.py
+
+# The speed of two checkouts beside each other: the newest tag and the working tree, or make bench-compare BASE=commit
+bench-compare: .venv/test
+	$(BIN)/python benchmarks/compare_checkouts.py $(if $(BASE),--base $(BASE)) --rounds $(or $(ROUNDS),5)
 
 .venv/bench: .venv/test
 	$(PIP) -e '.[bench]'

@@ -3122,10 +3122,7 @@ TIMED_COMMANDS = ("bounds", "check", "verify", "report")  # they print how long 
 
 @cache
 def command() -> Any:
-    """The command line: the entry point of the installed package, or what `python -m dalembert` runs."""
-    with contextlib.suppress(Exception):
-        for entry in importlib.metadata.entry_points(group="console_scripts", name="dalembert"):
-            return entry.load()
+    """Return the click command behind `dalembert`."""
     return _first("main", [(module, "main") for module in _places("dalembert.cli")])
 
 
