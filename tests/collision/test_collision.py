@@ -704,7 +704,7 @@ def test_a_run_says_when_what_touched():
     )
     for system, world, said in (
         (robot.flow(), floor, "of a Robot, not of a Flow"),
-        (robot, 3, "a world is a dl.World"),
+        (robot, 3, "must be a World"),
         (bare, floor, "has no shapes"),
     ):
         with pytest.raises(InputError, match=said):

@@ -259,7 +259,7 @@ def test_a_law_too_large_for_any_chip(monkeypatch):
     from dalembert.firmware import make
 
     monkeypatch.setattr(make, "MAX_OPERATIONS", 100)
-    with pytest.raises(dl.InputError, match="'computed torque' of 'ur5e' takes .* operations a sample, .* at most 100"):
+    with pytest.raises(dl.InputError, match="takes .* operations per sample, .* at most 100"):
         made("ur5e", "computed-torque", "c")
 
 

@@ -295,16 +295,21 @@ def test_quotients_are_refused():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: groupings(robot("planar-2r"), symbolic=["l9"]), "unknown parameter 'l9'"),
-        (lambda: groupings(robot("planar-2r"), symbolic="length"), "is none of"),
-        (lambda: groupings(robot("four-bar")), "use dalembert.Constrained"),
-        (lambda: groupings(oblique(*np.linspace(0.1, 0.9, 9))), "more than 6 fixed angles"),
-        (lambda: found("planar-2r").coefficient("link1:m", "link2:m"), "unknown kept parameter 'link1:m'"),
-        (lambda: found("planar-2r").coefficient("link1:mx", "link1:my"), "unknown left-out parameter"),
-        (lambda: found("planar-2r").coefficient(6, 0), "they go from 0 to 5"),
-        (lambda: found("planar-2r").coefficient(-1, 0), "they go from 0 to 5"),
+        (lambda: groupings(robot("planar-2r"), symbolic=["l9"]), "unknown-name"),
+        (lambda: groupings(oblique(*np.linspace(0.1, 0.9, 9))), "unsupported robot"),
+        (lambda: found("planar-2r").coefficient("link1:m", "link2:m"), "unknown-name"),
+        (lambda: found("planar-2r").coefficient("link1:mx", "link1:my"), "unknown-name"),
+        (lambda: found("planar-2r").coefficient(6, 0), "out-of-range which"),
+        (lambda: found("planar-2r").coefficient(-1, 0), "out-of-range which"),
     ],
 )
 def test_bad_input(call, text):
-    with pytest.raises(dl.DalembertError, match=text):
+    with raises(dl.DalembertError, text):
         call()
+
+
+def test_words_and_loops_that_have_no_groupings():
+    with pytest.raises(dl.DalembertError):
+        groupings(robot("planar-2r"), symbolic="length")
+    with pytest.raises(dl.DalembertError):
+        groupings(robot("four-bar"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import replace
 
@@ -109,14 +108,14 @@ def test_parquet_that_is_no_log_is_refused_in_words(robot, log, tmp_path):
         return read_log(file, robot)
 
     for q, said in (
-        ([*rows[:7], rows[7][:-1], *rows[8:]], f"column 'q' has {robot.n - 1} numbers in row 7"),
-        ([*rows[:7], None, *rows[8:]], "column 'q' has nothing in row 7"),
-        ([[[x] for x in row] for row in rows], "column 'q' has list<"),
-        ([["a" for _ in row] for row in rows], "column 'q' has list<"),
-        ([[*row[:-1], None] for row in rows], "has no usable number in it: nan in every row"),
-        ([{"a": 1.0} for _ in rows], "column 'q' has struct<"),
+        ([*rows[:7], rows[7][:-1], *rows[8:]], "wrong-shape path"),
+        ([*rows[:7], None, *rows[8:]], "wrong-shape path"),
+        ([[[x] for x in row] for row in rows], "wrong-shape path"),
+        ([["a" for _ in row] for row in rows], "wrong-shape path"),
+        ([[*row[:-1], None] for row in rows], "not-finite q"),
+        ([{"a": 1.0} for _ in rows], "wrong-shape path"),
     ):
-        with pytest.raises(InputError, match=re.escape(said)):
+        with raises(InputError, said):
             read(q=q)
     same(read(contacts=[[1.0] * (k % 3) for k in range(len(rows))]), log, 0)  # no group of the log: left aside
     same(read(q=pyarrow.array(rows, pyarrow.large_list(pyarrow.float64()))), log, 0)
