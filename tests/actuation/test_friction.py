@@ -196,7 +196,7 @@ def test_structural_damping_loses_the_same_per_cycle_at_every_frequency():
     [
         (lambda: friction("coulom", coulomb=1), "unknown friction law 'coulom'; did you mean 'coulomb'"),
         (lambda: friction("viscous", coulomb=1), "unknown parameter of the friction law 'viscous' 'coulomb'"),
-        (lambda: friction("viscous"), "friction law 'viscous': viscous is missing; give it in N m s/rad"),
+        (lambda: friction("viscous"), "friction law 'viscous': viscous is missing; pass it in N m s/rad"),
         (lambda: friction("viscous", viscous=-1), "viscous is -1.0; it must not be less than 0 [a magnitude]"),
         (lambda: friction("viscous", viscous=math.nan), "viscous is nan; it must be a finite number"),
         (lambda: friction("viscous", viscous="1"), "viscous must be a finite number [a magnitude], got '1'"),

@@ -202,25 +202,24 @@ def test_refusals_say_where_and_when():
 @pytest.mark.parametrize(
     "make, words",
     [
-        (lambda: tr.line([0, 0, 0], [0, 0, 0]), "start and end are the same: there is no line between them"),
-        (lambda: tr.line(A, A), "start and end are the same"),
-        (lambda: tr.line(A, [0, 0, 0]), "give points or poses, not both"),
-        (lambda: tr.line([0, 0], [1, 1]), "start has shape (2,); give a point (3,) or a pose (4, 4)"),
-        (lambda: tr.line(2 * A, B), "start is not a pose"),
-        (lambda: tr.line([0, 0, math.nan], [1, 1, 1]), "start[2] is nan"),
-        (lambda: tr.arc([0, 0, 0], [1, 0, 0], [2, 0, 0]), "lie on one line"),
-        (lambda: tr.arc([0, 0, 0], [1, 0, 0], [0, 0, 0]), "lie on one line, or two of them are the same"),
-        (lambda: tr.circle([0, 0, 0], [0, 0, 0], [1, 0, 0]), "the normal is zero"),
-        (lambda: tr.circle([0, 0, 0], [0, 0, 1], [0, 0, 2]), "start lies on the circle's axis"),
-        (lambda: tr.circle([0, 0, 0], [0, 0, 1], [1, 0, 0], angle=0), "angle is 0"),
-        (lambda: tr.circle([0, 0], [0, 0, 1], [1, 0, 0]), "center has shape (2,)"),
-        (lambda: tr.circle([0, 0, 0], [0, 0, 1], [1, 0, 0], orientation="free"), "orientation must be one of"),
-        (lambda: tr.via([[0, 0, 0]]), "two or more places, got 1"),
-        (lambda: tr.via([[0, 0, 0], [1, 0, 0], [1, 0, 0]]), "points[1] and points[2] are the same point"),
-        (lambda: tr.poses(tr.line([0, 0, 0], [1, 0, 0]), 0), "a motion of poses has 12 numbers"),
+        (lambda: tr.line([0, 0, 0], [0, 0, 0]), "conflict end"),
+        (lambda: tr.line(A, A), "conflict end"),
+        (lambda: tr.line(A, [0, 0, 0]), "wrong-shape places"),
+        (lambda: tr.line([0, 0], [1, 1]), "wrong-shape start"),
+        (lambda: tr.line(2 * A, B), "wrong-value start"),
+        (lambda: tr.line([0, 0, math.nan], [1, 1, 1]), "not-finite start"),
+        (lambda: tr.arc([0, 0, 0], [1, 0, 0], [2, 0, 0]), "infeasible via"),
+        (lambda: tr.arc([0, 0, 0], [1, 0, 0], [0, 0, 0]), "infeasible via"),
+        (lambda: tr.circle([0, 0, 0], [0, 0, 0], [1, 0, 0]), "out-of-range normal"),
+        (lambda: tr.circle([0, 0, 0], [0, 0, 1], [0, 0, 2]), "conflict start"),
+        (lambda: tr.circle([0, 0, 0], [0, 0, 1], [1, 0, 0], angle=0), "out-of-range angle"),
+        (lambda: tr.circle([0, 0], [0, 0, 1], [1, 0, 0]), "wrong-shape center"),
+        (lambda: tr.circle([0, 0, 0], [0, 0, 1], [1, 0, 0], orientation="free"), "wrong-value orientation"),
+        (lambda: tr.via([[0, 0, 0]]), "too-few places"),
+        (lambda: tr.via([[0, 0, 0], [1, 0, 0], [1, 0, 0]]), "duplicate points"),
+        (lambda: tr.poses(tr.line([0, 0, 0], [1, 0, 0]), 0), "wrong-shape motion"),
     ],
 )
 def test_bad_input(make, words):
-    with pytest.raises(InputError) as error:
+    with raises(InputError, words):
         make()
-    assert words in str(error.value)

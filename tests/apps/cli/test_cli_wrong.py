@@ -40,7 +40,7 @@ WRONG: dict[str, list[tuple[tuple[str, ...], int, str]]] = {
         (("planar-2r", "--move", "1"), 2, "--move has no effect here: it belongs to a motion, and there is no --to"),
         (("planar-2r", "--law", "impedance", "--to", "0,1"), 2, "--to gives joint positions, and impedance follows"),
         (("planar-2r", "--law", "feedforward", "--omega", "3"), 2, "--omega has no effect here: feedforward has no"),
-        (("panda", "--cpu", "cortex-m4", "--flash", "2"), 1, "KiB of flash on Arm Cortex-M4F, and there are 2"),
+        (("panda", "--cpu", "cortex-m4", "--flash", "2"), 1, "KiB of flash on Arm Cortex-M4F, which has 2"),
         (("planar-2r", "-o", "/dev/null/folder"), 1, "'/dev/null/folder' cannot be written: Not a directory"),
         (("five-bar", "--law", "pd-gravity"), 1, "'five-bar' has 1 loop"),
     ],
@@ -154,7 +154,7 @@ WRONG: dict[str, list[tuple[tuple[str, ...], int, str]]] = {
             "--clear has no effect here: obstacles are avoided",
         ),
         (("panda", "--through", "1,2"), 2, "7 numbers are needed, one per joint; got 2"),
-        (("planar-2r", "--through", "1,1"), 1, "without limits of torque or acceleration there is no fastest motion"),
+        (("planar-2r", "--through", "1,1"), 1, "without limits of torque or acceleration no motion is fastest"),
     ],
     "phase": [
         (("planar-2r",), 2, "Missing option '-o'"),
