@@ -209,7 +209,7 @@ def test_structural_damping_loses_the_same_per_cycle_at_every_frequency():
         (lambda: friction("coulomb", coulomb=1, smooth="tan", width=1), "unknown smooth sign 'tan'; did you mean"),
         (lambda: friction("coulomb", coulomb=1, smooth="tanh"), "smooth 'tanh' needs its width"),
         (lambda: friction("coulomb", coulomb=1, smooth="tanh", width=0), "width is 0.0; it must be greater than 0"),
-        (lambda: friction("coulomb", coulomb=1, width=0.1), "a width of 0.1 smooths nothing"),
+        (lambda: friction("coulomb", coulomb=1, width=0.1), "a width of 0.1 has no effect"),
         (lambda: friction("viscous", viscous=1, smooth="tanh", width=1), "'viscous' has no sign to smooth"),
         (lambda: equivalent_damping(TERMS["coulomb"][0], 0, 1), "amplitude is 0.0; it must be greater than 0 [rad"),
         (lambda: equivalent_damping(TERMS["coulomb"][0], 1, math.inf), "frequency is inf; it must be a finite number"),
@@ -321,7 +321,7 @@ def test_a_disturbance_is_a_torque():
         + disturbance
         + np.swapaxes(J, -1, -2) @ wrench
     )
-    found = robot.forward_dynamics(q, qd, tau - disturbance, wrench, frame=frame, friction=True)
+    found = robot.forward_dynamics(q, qd, tau - disturbance, wrenches={frame: -wrench}, friction=True)
     assert error(found, qdd) < SOLVED
 
 
