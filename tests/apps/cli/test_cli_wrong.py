@@ -35,7 +35,7 @@ WRONG: dict[str, list[tuple[tuple[str, ...], int, str]]] = {
         (("planar-2r", "--cpu", "z80"), 1, "unknown cpu 'z80'; choose from 'cortex-m4', 'cortex-m7'"),
         (("planar-2r", "--law", "adaptive"), 1, "adaptive control needs gains of its adaptation"),
         (("planar-2r", "--law", "pdd"), 1, "unknown law 'pdd'; did you mean 'pd'"),
-        (("planar-2r", "--cpu", "cortex-m4", "--double"), 1, "Arm Cortex-M4F has no doubles of its own"),
+        (("planar-2r", "--cpu", "cortex-m4", "--double"), 1, "Arm Cortex-M4F has no hardware for double"),
         (("planar-2r", "--sample-time", "0"), 2, "0.0 is not in the range x>0"),
         (("planar-2r", "--move", "1"), 2, "--move has no effect here: it belongs to a motion, and there is no --to"),
         (("planar-2r", "--law", "impedance", "--to", "0,1"), 2, "--to gives joint positions, and impedance follows"),
