@@ -256,8 +256,19 @@ def texts(node: ast.expr | None, names: Bindings, depth: int = 0) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------------- wording
+@cache
+def codes() -> set[str]:
+    """Codes of errors, as docs/errors.md lists them."""
+    return set(re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs" / "errors.md").read_text(encoding="utf-8"), re.M))
+
+
 def is_prose(text: str, least: int) -> bool:
-    """Whether a text, or a pattern of one, has a run of at least so many English words."""
+    """Whether a text, or a pattern of one, has a run of at least so many English words.
+
+    Code and argument of an error, "wrong-shape q", are data."""
+    first, *others = text.split(" ")
+    if first in codes() and ("-" in first or len(others) < 2):
+        return False
     plain = re.sub(r"\\n|\s+|\\ ", " ", re.sub(r"\\([^\w\s])", r"\1", text)).replace(".*", " ")
     plain = QUOTED.sub(" 0 ", plain)
     return any(

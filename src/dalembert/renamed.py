@@ -32,6 +32,8 @@ RENAMED: tuple[tuple[str, str, str], ...] = (
     ("Conditions", "items, failed", "iterate, `errors`"),
     ("Conditions", "proved", '`status == "ok"`'),
     ("Conditions", "claim, source", "`facts.claim`, `facts.source`"),
+    ("TransferFunction", "G + H", "`G.to_control() + H.to_control()`"),
+    ("RootLocus", "branches", "`control.root_locus_map(G.to_control()).loci` of python-control"),
     ("dalembert.identification", "suspension", "`pendulum`"),
     ("dalembert.identification", "Weighing", "`numpy.linalg.lstsq` on (c − p) × gravity = 0"),
     ("dalembert.identification", "Balance", "`numpy.linalg.lstsq` on (c − p) × gravity = 0"),
