@@ -11,6 +11,11 @@ RENAMED: tuple[tuple[str, str, str], ...] = (
         "gains of all controllers are keywords: PDGravity(arm, kp=100, kd=20)",
     ),
     ("Certificate", "members", "`methods`"),
+    ("LagrangianSystem", "constraint_matrix(q)", "`jacobian(q)`, as of `Constrained`"),
+    ("LagrangianSystem", "constraint_matrix_dot(q, qd)", "`jacobian_dot(q, qd)`"),
+    ("LagrangianSystem", "constraint_error(q)", "`residual(q)`, with a zero for each Pfaffian row"),
+    ("LagrangianSystem", "holonomic", "True or False, as of `Constrained`; `k` counts the rows of A"),
+    ("dalembert.constrained.contacts", "Contact", "`GroundContact`, made by `contact`"),
 )
 
 

@@ -539,6 +539,7 @@ class Robot(Displayed):
         certify_edge, certify_path = edges_.certify_edge, edges_.certify_path
         certify_motion, contact_spans = along_.certify_motion, along_.contact_spans
         plan: Callable[..., Any]  # `planning.motion.plan`, which stands above
+        impact: Callable[..., Any]  # `constrained.system.impact`, too
     else:
         hessian = LateMethod("dalembert.kinematics.jacobian:hessian")
         inverse_velocity = LateMethod("dalembert.kinematics.velocity:inverse_velocity")
@@ -568,6 +569,7 @@ class Robot(Displayed):
         certify_motion = LateMethod("dalembert.collision.along:certify_motion")
         contact_spans = LateMethod("dalembert.collision.along:contact_spans")
         plan = LateMethod("dalembert.planning.motion:plan")
+        impact = LateMethod("dalembert.constrained.system:impact")
 
     # -------------------------------------------------------------------------------------------- dynamics
     def inverse_dynamics(
