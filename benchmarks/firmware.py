@@ -75,7 +75,7 @@ def compare(made, states: int) -> tuple[int, float]:
 
 def equal(names: list[str], states: int) -> None:
     count = wrong = 0
-    print(f"{'arm':18} {'law':16} {'core':10} {'bytes':>6} {'instructions':>12} {'other bits':>10} {'ulps':>6}")
+    print(f"{'arm':18} {'law':16} {'core':10} {'bytes':>6} {'other bits':>10} {'ulps':>6}")
     for name in names:
         arm = dl.load(name)
         for law in LAWS:
@@ -87,10 +87,7 @@ def equal(names: list[str], states: int) -> None:
                     break
                 bits, ulps = compare(made, states)
                 count, wrong = count + 1, wrong + (ulps > ULPS)
-                print(
-                    f"{name:18} {law:16} {cpu:10} {made.code.size:6} {made.code.instructions:12} {bits:10} {ulps:6.2g}",
-                    flush=True,
-                )
+                print(f"{name:18} {law:16} {cpu:10} {made.code.size:6} {bits:10} {ulps:6.2g}", flush=True)
     print(f"{count} laws on cores at {states} states each: {wrong} beyond {ULPS:g} ulps")
 
 

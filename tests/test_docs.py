@@ -135,9 +135,10 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name_of)
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p) and p.parent.name != "cookbook"], ids=name_of)
 def test_every_example_runs(page, tmp_path, monkeypatch):
-    """One namespace for a page's blocks, in order, in a folder of its own."""
+    """One namespace for a page's blocks, in order, in a folder of its own. The programs of docs/cookbook run alone, in
+    test_cookbook.py."""
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "__main__"}
     for line, source, shown in blocks(page):
@@ -255,9 +256,9 @@ def identifiers() -> set[str]:
 WORD = re.compile(r"\w+")
 NAME = re.compile(r"(?<![\w/.-])([A-Za-z]\w*(?:\.[A-Za-z]\w*)*)(?=\(|$)")
 FILES = (".py", ".md", ".cff", ".specs", ".toml")
-# The names in these pages' tables are those of tests, of other libraries and of older versions: test_coming_from.py,
-# test_vocabulary.py, notes/test_page.py and `test_what_a_row_names_exists` check them.
-ELSEWHERE = {"docs/coming_from.md", "docs/migration.md", "docs/theory/coverage.md"}
+# The names in these pages' tables are those of tests, of other libraries and of other versions: test_coming_from.py,
+# test_cookbook.py, test_vocabulary.py, notes/test_page.py and `test_what_a_row_names_exists` check them.
+ELSEWHERE = {"docs/coming_from.md", "docs/migration.md", "docs/theory/coverage.md", "docs/cookbook/index.md"}
 ELSEWHERE |= {name_of(page) for page in PAGES if page.parent.name == "notes"}
 # Names of columns, coordinates, files and other libraries that are neither in the source nor in a block of the page.
 FOREIGN = {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,11 @@ import pytest
 from dalembert.errors import DescriptionError, InputError, ModelWarning, Place, UnknownNameError, choose
 from dalembert.words import with_options
 from errors import raises
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+
+from weak_cases import find_cases
+from write_texts import codes, documented_codes
 
 
 @pytest.mark.parametrize(
@@ -23,11 +30,11 @@ from errors import raises
             InputError("out-of-range", "dt", -1.0, expected="greater than 0 [s]"),
             "`dt` must be greater than 0 [s], got -1.0",
         ),
-        (InputError("is-zero", "ratio", expected="not be zero"), "`ratio` must not be zero"),
+        (InputError("out-of-range", "ratio", expected="not be zero"), "`ratio` must not be zero"),
         (InputError("wrong-type", "robot", 3, expected="a Robot"), "`robot` must be a Robot, got 3 (int)"),
-        (InputError("no-joints", problem="the robot has no joints"), "the robot has no joints"),
-        (Place("a.urdf", 3, 5).refuse("no-mass", problem="link 'b' has no mass"), "a.urdf:3:5: link 'b' has no mass"),
-        (Place().refuse("no-mass", problem="link 'b' has no mass"), "link 'b' has no mass"),
+        (InputError("unsupported", problem="the robot has no joints"), "the robot has no joints"),
+        (Place("a.urdf", 3, 5).refuse("missing", problem="link 'b' has no mass"), "a.urdf:3:5: link 'b' has no mass"),
+        (Place().refuse("missing", problem="link 'b' has no mass"), "link 'b' has no mass"),
     ],
 )
 def test_the_text_is_made_of_the_fields(error, text):
@@ -53,7 +60,7 @@ def test_the_fields_are_plain_data():
         "expected": "finite",
         "remedy": "",
     }
-    assert ModelWarning("no-inertia", "link 'a' has no inertia").code == "no-inertia"
+    assert ModelWarning("not-physical", "link 'a' has no inertia").code == "not-physical"
 
 
 def test_the_command_line_shows_options():
@@ -65,3 +72,36 @@ def test_the_command_line_shows_options():
     assert with_options(text, {}) == text
     assert with_options("`units={'t': …}`", {"units": "--units"}) == "--units t=…"
     assert with_options("`sign['tau']` is wrong", {"sign": "--sign"}) == "--sign tau=… is wrong"
+
+
+def test_every_code_is_documented():
+    assert codes() - documented_codes() == set()
+
+
+WEAK = """
+import pytest
+TEXT = "must be a finite number"
+def refused(words):
+    with pytest.raises(ValueError, match=words):
+        f()
+@pytest.mark.parametrize("words", ["q0", "must be a number", TEXT])
+def test_worded_twice(words):
+    refused(words)
+def test_worded(page):
+    assert "All the joints" in f(page) and "x + y" in page
+def test_data(capsys):
+    assert capsys.readouterr().out == "static const double x" and f() == {"kind": "revolute"}
+def test_nothing():
+    f()
+@pytest.mark.parametrize("x", range(3))
+def test_always(x):
+    assert x == x
+"""
+
+
+def test_weak_cases_are_found(tmp_path):
+    (tmp_path / "test_weak.py").write_text("from dalembert import f\n" + WEAK)
+    found = find_cases(tmp_path)
+    names = {kind: [place.split()[1] for place in places] for kind, places in found.items()}
+    assert names["wording"] == ["test_worded_twice", "test_worded_twice", "test_worded"]
+    assert names["vacuous"] == ["test_nothing", *["test_always"] * 3]

@@ -81,7 +81,7 @@ WHERE: dict[str, tuple[str, ...]] = {
         "identification.instruments": "instrumental_variables",
         "identification.motion_limits": "HalfSpace box",
         "identification.nonlinear_friction": "nonlinear_friction",
-        "identification.parts": "Balance Solid Weighing cad centre_of_mass pendulum suspension tensor with_parts",
+        "identification.parts": "Solid cad pendulum tensor with_parts",
         "identification.payload": "identify_payload",
         "identification.prepare": "preparation prepare",
         "identification.robust": "robust_least_squares",
@@ -2576,7 +2576,6 @@ def _parts() -> Any:
     swung = at.pendulum(
         mass=(1.2, 0.002), distance=(0.15, 5e-4), period=(0.93, 1e-3), amplitude=0.1, direction=(0, 0, 1)
     )
-    hung = at.suspension(mass=(1.2, 0.002), length=(1.0, 1e-3), top=0.1, bottom=0.1, period=(0.9, 1e-3))
     link = worded(
         lambda metal: at.cad(
             [
@@ -2587,16 +2586,7 @@ def _parts() -> Any:
         "aluminium 6061",
     )
     planar = at.with_parts(arm("planar-2r"), {"link2": link})
-    return [swung.value, swung.sigma, hung.value, hung.sigma, repr(link), planar.mass_matrix([0.1, 0.2])]
-
-
-@call("identification/center of mass")
-def _center() -> Any:
-    points = ((0, 0, 0), (0.3, 0, 0), (0, 0.2, 0))
-    upright_test = at.Weighing(points, (5.0, 4.0, 3.0))
-    lying = at.Weighing(((0, 0, 0), (0, 0, 0.4), (0, 0.2, 0)), (4.0, 5.0, 3.0), down=(-1.0, 0.0, 0.0))
-    found = at.centre_of_mass([upright_test, lying])
-    return [found.mass, found.com]
+    return [swung.value, swung.sigma, repr(link), planar.mass_matrix([0.1, 0.2])]
 
 
 calls(
@@ -3132,10 +3122,7 @@ TIMED_COMMANDS = ("bounds", "check", "verify", "report")  # they print how long 
 
 @cache
 def command() -> Any:
-    """The command line: the entry point of the installed package, or what `python -m dalembert` runs."""
-    with contextlib.suppress(Exception):
-        for entry in importlib.metadata.entry_points(group="console_scripts", name="dalembert"):
-            return entry.load()
+    """Return the click command behind `dalembert`."""
     return _first("main", [(module, "main") for module in _places("dalembert.cli")])
 
 

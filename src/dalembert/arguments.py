@@ -29,20 +29,20 @@ def plain_array(value: object, name: str = "an argument") -> NDArray[Any]:
     masked = sys.modules.get("numpy.ma")  # where nothing has imported it, nothing is masked
     if masked is not None and isinstance(value, masked.MaskedArray) and masked.is_masked(value):
         raise InputError(
-            "missing-values",
+            "missing",
             name,
             problem=f"{name} is a masked array, which has no numbers where it is masked: fill the gaps, or leave those "
             "rows out",
         )
     if _has_missing(value):
         raise InputError(
-            "missing-values",
+            "missing",
             name,
             problem=f"{name} has missing values (NA), which are not numbers: fill the gaps, or leave those rows out",
         )
     if hasattr(type(value), "to_value") or hasattr(type(value), "magnitude"):  # quantities of astropy, unyt, pint
         raise InputError(
-            "has-unit",
+            "wrong-type",
             name,
             value,
             problem=f"{name} carries a unit ({type(value).__name__}); give plain numbers, in SI units and radians",
@@ -54,7 +54,7 @@ def plain_array(value: object, name: str = "an argument") -> NDArray[Any]:
     except Exception as error:  # of any kind: every library has its own
         why = "" if type(value) in _SEEN else f": {type(value).__name__} says {error}"
         raise InputError(
-            "not-an-array", name, value, problem=f"{name} is not a rectangular array of numbers{why}"
+            "wrong-type", name, value, problem=f"{name} is not a rectangular array of numbers{why}"
         ) from None
 
 
@@ -101,7 +101,7 @@ def in_joint_order(name: str, value: object, joints: Sequence[str]) -> object:
     if sorted(labels) != sorted(joints):
         shown = [", ".join(names[:6]) + ", …" * (len(names) > 6) for names in (labels, joints)]
         raise InputError(
-            "wrong-columns",
+            "wrong-value",
             name,
             labels,
             problem=f"the columns of {name} are {shown[0]}, and the joints {shown[1]}: name the columns as the "
@@ -136,7 +136,7 @@ def array(
     entries may be infinite, with nan=True no numbers at all."""
     if name in OF_JOINTS and labels_of(value) is not None:
         raise InputError(
-            "wrong-columns",
+            "wrong-value",
             name,
             problem=f"{name} has named columns, which are not put in joint order here: give {name}.to_numpy()",
         )
@@ -147,7 +147,7 @@ def array(
         x: Array = given.astype(np.float64)
     except (TypeError, ValueError):
         wanted = _wanted(shapes, unit) + (meaning and f" ({meaning})")
-        raise InputError("not-numbers", name, value, problem=f"{name} must be {wanted}, got {value!r:.60}") from None
+        raise InputError("wrong-type", name, value, problem=f"{name} must be {wanted}, got {value!r:.60}") from None
     if shapes and not any(_fits(x.shape, shape) for shape in shapes):
         if meaning or any(... in shape for shape in shapes):
             raise InputError(
@@ -188,7 +188,7 @@ def number(
     """A finite number within these bounds, as `array` has them."""
     x = array(name, value, (), unit=unit, finite=finite, above=above, least=least, most=most)
     if nonzero:
-        _need("is-zero", name, x, x != 0, "not be zero", unit)
+        _need("out-of-range", name, x, x != 0, "not be zero", unit)
     return float(x)
 
 
@@ -201,7 +201,7 @@ def count(name: str, value: object, least: int = 0, most: int | None = None) -> 
     if k < least or (most is not None and k > most) or isinstance(value, (bool, np.bool_)):
         bounds = f"at least {least}" if most is None else f"from {least} to {most}"
         raise InputError(
-            "not-whole", name, value, problem=f"{name} must be a whole number, {bounds}; got {value!r:.60}"
+            "out-of-range", name, value, problem=f"{name} must be a whole number, {bounds}; got {value!r:.60}"
         )
     return k
 
@@ -237,7 +237,7 @@ def six_of_inertia(inertia: ArrayLike | None) -> tuple[float, float, float, floa
         x = np.diag(x)
     if x.ndim == 2:
         if not np.allclose(x, x.T, rtol=1e-9, atol=0):
-            raise InputError("not-symmetric", "inertia", x, problem="an inertia matrix is symmetric; this one is not")
+            raise InputError("wrong-value", "inertia", x, problem="an inertia matrix is symmetric; this one is not")
         x = x[np.triu_indices(3)]
     a, b, c, d, e, f = x.tolist()
     return (a, b, c, d, e, f)
@@ -357,7 +357,7 @@ def check_call(
         batch = np.broadcast_shapes(*(b for _, b in batches))
     except ValueError:
         listed = ", ".join(f"{name} {b}" for name, b in batches)
-        raise InputError("no-broadcast", problem=f"the leading dimensions do not broadcast: {listed}") from None
+        raise InputError("wrong-shape", problem=f"the leading dimensions do not broadcast: {listed}") from None
     if out is not None:
         _check_out(out, [(*batch, *core) for core in outputs])
 
@@ -385,7 +385,7 @@ def _shape_of(name: str, value: object, core: tuple[int, ...], owner: str, joint
         hint = "; convert it with .astype(float)" if dtype.kind in "fiu" else ""
         hint = "; the imaginary part has no meaning here" if dtype.kind == "c" else hint
         raise InputError(
-            "not-numbers",
+            "wrong-type",
             name,
             value,
             problem=f"{name} must be real numbers, got {_KINDS.get(dtype.kind, f'dtype {dtype}')}{hint}",
@@ -398,7 +398,7 @@ def _shape_of(name: str, value: object, core: tuple[int, ...], owner: str, joint
 def _check_out(out: object, shapes: Sequence[tuple[int, ...]]) -> None:
     outs = out if isinstance(out, tuple) else (out,)
     if len(outs) != len(shapes):
-        raise InputError("wrong-out", "out", problem=f"out must hold {len(shapes)} arrays, got {len(outs)}")
+        raise InputError("wrong-shape", "out", problem=f"out must hold {len(shapes)} arrays, got {len(outs)}")
     for given, shape in zip(outs, shapes, strict=True):
         if not isinstance(given, np.ndarray):
             raise InputError(
@@ -409,6 +409,8 @@ def _check_out(out: object, shapes: Sequence[tuple[int, ...]]) -> None:
                 "wrong-shape", "out", given, problem=f"out has shape {given.shape}; the result has shape {shape}"
             )
         if not given.flags.writeable:
-            raise InputError("read-only", "out", problem="out is read-only")
+            raise InputError("wrong-value", "out", problem="out is read-only")
         if given.dtype not in (np.float64, np.float32):
-            raise InputError("wrong-out", "out", problem=f"out must have dtype float64 (or float32), got {given.dtype}")
+            raise InputError(
+                "wrong-type", "out", problem=f"out must have dtype float64 (or float32), got {given.dtype}"
+            )

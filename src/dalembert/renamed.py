@@ -16,6 +16,16 @@ RENAMED: tuple[tuple[str, str, str], ...] = (
     ("LagrangianSystem", "constraint_error(q)", "`residual(q)`, with a zero for each Pfaffian row"),
     ("LagrangianSystem", "holonomic", "True or False, as of `Constrained`; `k` counts the rows of A"),
     ("dalembert.constrained.contacts", "Contact", "`GroundContact`, made by `contact`"),
+    ("dalembert.identification", "suspension", "`pendulum`"),
+    ("dalembert.identification", "Weighing", "`numpy.linalg.lstsq` on (c − p) × gravity = 0"),
+    ("dalembert.identification", "Balance", "`numpy.linalg.lstsq` on (c − p) × gravity = 0"),
+    ("dalembert.identification", "center_of_mass", "`numpy.linalg.lstsq` on (c − p) × gravity = 0"),
+    ("dalembert.exercises.sheets.FORMATS", "latex", "`markdown` or `pdf`"),
+    ("dalembert.exercises.sheets.FORMATS", "otter", "`notebook`"),
+    ("dalembert.exercises.sheets.FORMATS", "nbgrader", "`notebook`"),
+    ("Firmware.code", "instructions", "`step.kernel.operations`"),
+    ("Firmware.code", "stack", "removed: measure it in an emulator or with the linker of your project"),
+    ("Firmware.code", "assembly", "removed: disassemble the object file"),
 )
 
 

@@ -34,7 +34,7 @@ from dalembert.system import REFUSED, Kernels, Key, Limits, Linearization, read_
 from dalembert.units import position_units, state_units
 
 if TYPE_CHECKING:
-    from dalembert.bounds.bounds import bounds as bounds_
+    from dalembert.bounds.search import bounds as bounds_
     from dalembert.collision import along as along_, edges as edges_, of_robot as of_robot_
     from dalembert.compile import Kernel
     from dalembert.describe.description import Drive, Limit
@@ -557,7 +557,7 @@ class Robot(Displayed):
         task_space = LateMethod("dalembert.kinematics.task_space:task_space")
         task_regressor = LateMethod("dalembert.kinematics.task_space:task_regressor")
         workspace = LateMethod("dalembert.kinematics.workspace:workspace")
-        bounds = LateMethod("dalembert.bounds.bounds:bounds")
+        bounds = LateMethod("dalembert.bounds.search:bounds")
         ik = LateMethod("dalembert.kinematics.ik.numeric:ik")
         ik_all = LateMethod("dalembert.kinematics.ik.closed_form:closed_form")
         ik_tasks = LateMethod("dalembert.kinematics.ik.prioritized:ik_tasks")

@@ -194,12 +194,6 @@ def object_code(texts: Sequence[str], target: Target, optimize: bool = False) ->
         return code
 
 
-def assembly(text: str, target: Target) -> str:
-    """The same code for people."""
-    with COMPILING:
-        return str(_machine(target).emit_assembly(_parse(text, target)))
-
-
 def _parse(text: str, target: Target) -> Any:
     """Verified: a wrong signature would crash inside LLVM."""
     parsed = _binding().parse_assembly(text)

@@ -57,8 +57,8 @@ def _facts(f: Firmware) -> Iterator[str]:
         )
     if f.code is not None:
         yield (
-            f"Machine code: {f.code.size} bytes of flash, {f.code.stack} of stack, {f.code.instructions} instructions "
-            "a call at most, the same for every state; it needs no other function."
+            f"Machine code: {f.code.size} bytes of flash. A call takes {f.step.kernel.operations} operations, the same "
+            "for every state, and needs no other function."
         )
     if f.kind is SINGLE:
         _, largest, size = f.float32_errors

@@ -1,7 +1,7 @@
 """The names of the package and where they live: read by type checkers, and by `lazy.open_door` when it is imported."""
 
-from dalembert.identification.calibrate.calibrate import calibrate as calibrate
-from dalembert.identification.calibrate.measurements import (
+from dalembert.identification.calibration.calibrate import calibrate as calibrate
+from dalembert.identification.calibration.measurements import (
     Distances as Distances,
     Points as Points,
     Poses as Poses,
@@ -14,8 +14,8 @@ from dalembert.identification.contacts import (
     calibrate_detector as calibrate_detector,
     observe as observe,
 )
-from dalembert.identification.excite.design import excite as excite
-from dalembert.identification.excite.limits import HalfSpace as HalfSpace, box as box
+from dalembert.identification.excitation.design import excite as excite
+from dalembert.identification.excitation.limits import HalfSpace as HalfSpace, box as box
 from dalembert.identification.fit.estimate import (
     instrumental_variables as instrumental_variables,
     least_squares as least_squares,
@@ -28,13 +28,9 @@ from dalembert.identification.fit.identify import Identification as Identificati
 from dalembert.identification.fit.output_error import OutputError as OutputError, output_error as output_error
 from dalembert.identification.fit.part_inertia import (
     MATERIALS as MATERIALS,
-    Balance as Balance,
     Solid as Solid,
-    Weighing as Weighing,
     cad as cad,
-    center_of_mass as center_of_mass,
     pendulum as pendulum,
-    suspension as suspension,
     tensor as tensor,
     with_parts as with_parts,
 )

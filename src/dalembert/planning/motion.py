@@ -122,7 +122,7 @@ def plan(
     reached = int(np.nanargmin(np.abs(asked - corners[-1]).max(axis=1)))
     motion = None
     if switch("timed", timed):
-        from dalembert.trajectories.time_optimal import time_optimal
+        from dalembert.trajectories.time_scaling import time_optimal
 
         smooth, proof = _rounded(robot, of, corners, around, margin, proof)
         motion = time_optimal(smooth, robot, velocity=velocity, acceleration=acceleration, torque=torque)

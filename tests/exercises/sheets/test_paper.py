@@ -45,10 +45,10 @@ def test_files(tmp_path):
     made = write_sheet(SHEET, tmp_path / "week.md", "markdown")
     assert [file.name for file in made] == ["week.md", "week-solutions.md"]
     assert made[0].read_text(encoding="utf-8") == paper.markdown(SHEET)
-    assert [f.name for f in write_sheet(SHEET, tmp_path / "w.tex", "latex", "none")] == ["w.tex"]
+    assert [f.name for f in write_sheet(SHEET, tmp_path / "w.html", "html", "none")] == ["w.html"]
     with pytest.raises(DalembertError, match="unknown format 'word'; choose from 'markdown'"):
         write_sheet(SHEET, tmp_path / "w.doc", "word")
-    assert {form.suffix for form in FORMATS.values()} == {".md", ".tex", ".pdf", ".html", ".ipynb", ".xml"}
+    assert {form.suffix for form in FORMATS.values()} == {".md", ".pdf", ".html", ".ipynb", ".xml"}
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.name)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dalembert.exercises.exercise import Exercise, Family
     from dalembert.exercises.grading import Grade
 
-FORMATS = ("markdown", "latex", "pdf", "html", "otter", "nbgrader", "moodle")
+FORMATS = ("markdown", "pdf", "html", "notebook", "moodle")
 SEED = option("Which variant: a whole number.", type=click.IntRange(0, 2**32 - 1), default=0)
 
 

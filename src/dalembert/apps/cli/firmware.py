@@ -41,7 +41,7 @@ def firmware(
 ) -> None:
     """Write a control law as code for a chip: one function step(state, in, out).
 
-    Object file, C99, header, an example with a self-test, CMakeLists.txt and a README with sizes, instructions, ranges
+    Object file, C99, header, an example with a self-test, CMakeLists.txt and a README with sizes, operations, ranges
     and errors. float32, no allocation, no library, no branch that depends on data. Cores: cortex-m4, cortex-m7,
     cortex-m33, riscv32, riscv64, aarch64, x86-64; and c, for any other.
 
@@ -101,12 +101,7 @@ def _data(made: Firmware, files: list[str]) -> dict[str, object]:
     data: dict[str, object] = {"function": made.signature.declaration, "cpu": made.core.name, "files": files}
     data |= {"states": step.states, "inputs": step.inputs, "outputs": step.outputs, "sample_time": step.h}
     if code is not None:
-        data |= {
-            "flash": code.size,
-            "stack": code.stack,
-            "instructions": code.instructions,
-            "undefined": code.undefined,
-        }
+        data |= {"flash": code.size, "operations": step.kernel.operations, "undefined": code.undefined}
     found = {"float32_errors": made.float32_errors[1], "float32_bound": made.float32_bound.bounds[-1]}
     return data | {"box": made.box, **found, "left_out": made.left_out}
 
@@ -116,9 +111,7 @@ def _show(made: Firmware, files: list[str]) -> None:
     click.echo(f"{made.signature.declaration};")
     click.echo(f"{made.core.title}: {len(step.states)} states, {len(step.inputs)} inputs, {len(step.outputs)} outputs")
     if code is not None:
-        click.echo(
-            f"{code.size} bytes of flash, {code.stack} of stack, {code.instructions} instructions a call at most"
-        )
+        click.echo(f"{code.size} bytes of flash, {step.kernel.operations} operations per call")
     worst = output.number(float(made.float32_errors[1].max()), 2)
     proved = "no bound is proved" if made.proved is None else f"never above {output.number(made.proved, 2)}"
     click.echo(f"error of float32 in its ranges: {worst} at random states, {proved} (README.md has each)")

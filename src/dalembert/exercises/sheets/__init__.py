@@ -18,8 +18,8 @@ from dalembert.files import whole
 
 @dataclass(frozen=True)
 class Format:
-    """A form of a sheet: the ending of its file, what writes it (module and function), and whether solutions lie in a
-    file apart; those of notebooks and question banks stand where their tools look for them."""
+    """A form of a sheet: the suffix of its file, the module and function that write it, and whether solutions can be
+    written to a file of their own. A question bank always holds them."""
 
     suffix: str
     module: str
@@ -34,11 +34,9 @@ class Format:
 
 FORMATS = {
     "markdown": Format(".md", "paper", "markdown", apart=True),
-    "latex": Format(".tex", "paper", "write_latex", apart=True),
     "pdf": Format(".pdf", "paper", "write_pdf", apart=True),
     "html": Format(".html", "page", "write_html", apart=True),
-    "otter": Format(".ipynb", "notebooks", "write_otter"),
-    "nbgrader": Format(".ipynb", "notebooks", "write_nbgrader"),
+    "notebook": Format(".ipynb", "notebooks", "write_notebook", apart=True),
     "moodle": Format(".xml", "moodle", "write_moodle"),
 }
 SOLUTIONS = ("apart", "inside", "none", "only")

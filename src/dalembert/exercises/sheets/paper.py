@@ -1,4 +1,4 @@
-"""Sheets on paper: Markdown, LaTeX, PDF. The exercises and their solutions, apart or together."""
+"""Sheets on paper: Markdown and PDF. The exercises and their solutions, apart or together."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def write_pdf(sheet: Sheet, solutions: str = "none") -> bytes:
     if program is None:
         raise InputError(
             f"a PDF is made by one of {', '.join(COMPILERS)}, and none is installed: install tectonic or TeX Live, "
-            "or write the sheet as LaTeX"
+            "or write the sheet as Markdown"
         )
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "sheet.tex"
@@ -143,7 +143,9 @@ def write_pdf(sheet: Sheet, solutions: str = "none") -> bytes:
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, timeout=SECONDS, check=False)
         except subprocess.TimeoutExpired:
-            raise InputError(f"{Path(program).stem} was not done after {SECONDS} s; write the sheet as LaTeX") from None
+            raise InputError(
+                f"{Path(program).stem} was not done after {SECONDS} s; write the sheet as Markdown"
+            ) from None
         made = file.with_suffix(".pdf")
         if done.returncode or not made.exists():
             said = (done.stdout + done.stderr).decode(errors="replace")

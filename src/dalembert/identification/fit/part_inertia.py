@@ -1,7 +1,7 @@
-"""Parameters of dismantled parts: weighing and balancing, pendulum tests, and CAD with densities.
+"""Parameters of dismantled parts: pendulum tests, and CAD models with the densities of materials.
 
-Every measured number may be given alone or with its standard deviation, (value, sigma); what comes out has one too.
-Lengths [m], masses [kg], times [s], moments [kg m²]; gravity [m/s²].
+A measured number is a value or a pair (value, standard deviation). The results carry standard deviations, too.
+Lengths are in m, masses in kg, times in s, moments of inertia in kg m², gravity in m/s².
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from dalembert.spatial.vector import matscale, scale
 
 Measured = float | tuple[float, float]  # a number alone, or with its standard deviation
 GRAVITY = 9.81
-NODES = 64  # of the quadrature over a quarter of a swing
 HERE = Origin()
 
 
@@ -98,69 +97,6 @@ def pendulum(
     return Moment((x, y, z), value, sigma, m * d * k)
 
 
-def suspension(
-    mass: Measured,
-    length: Measured,
-    top: Measured,
-    bottom: Measured,
-    period: Measured,
-    *,
-    direction: ArrayLike = (0.0, 0.0, 1.0),
-    amplitude: float = 0.0,
-    gravity: float = GRAVITY,
-    platform: tuple[float, float] | None = None,
-) -> Moment:
-    """A part hung on two (bifilar) or three (trifilar) equal wires that turns about the vertical through its center of
-    mass.
-
-    Wires of `length` L are fixed at radii `top` R and `bottom` r from that vertical: I = m g R r T²/(4π² h) with
-    h = √(L² − (R − r)²). For an amplitude θ₀ [rad] the period's exact integral over the swing is solved for I: the part
-    rises by h − √(h² − 2 R r (1 − cos θ)). `platform`: (mass, moment) of what carries the part, which is taken off."""
-    (m, sm), (T, sT) = _measured("mass", mass, "kg"), _measured("period", period, "s")
-    given = (("length", length), ("top", top), ("bottom", bottom))
-    (L, sL), (R, sR), (r, sr) = (_measured(name, value, "m") for name, value in given)
-    g = number("gravity", gravity, "m/s²", above=0)
-    under, own = array("platform", platform or (0.0, 0.0), (2,), meaning="a mass and a moment of inertia", least=0)
-    if abs(R - r) >= L:
-        raise InputError(f"wires of {L:g} m do not reach from a radius of {R:g} m to one of {r:g} m")
-    h = math.sqrt(L * L - (R - r) ** 2)
-    M = m + under
-    I = M * g * R * r * T * T / (4 * math.pi**2 * h)
-    theta = _amplitude(amplitude)
-    if theta > 0:
-        I = _suspended(I, M, R * r, h, theta, T, g)
-    if own >= I:
-        raise InputError(f"the platform alone has {own:g} kg m², and with the part {I:g} kg m²: check the period")
-    # Relative sensitivities of M R r T²/h.
-    relative = math.hypot(
-        sm / M, sR * (1 / R + (R - r) / h**2), sr * (1 / r - (R - r) / h**2), sL * L / h**2, 2 * sT / T
-    )
-    x, y, z = _direction("direction", direction).tolist()
-    return Moment((x, y, z), I - own, I * relative, I)
-
-
-def _suspended(I: float, M: float, Rr: float, h: float, theta: float, T: float, g: float) -> float:
-    """I with T(I) = T, where ½ (I + M z'²) θ̇² = M g (z₀ − z): the quarter period as an integral over θ = θ₀ sin u."""
-    from scipy.optimize import newton
-
-    if 2 * Rr * (1 - math.cos(theta)) >= h * h:
-        raise InputError(f"an amplitude of {theta:g} rad lifts the part to where its wires are fixed")
-    x, w = np.polynomial.legendre.leggauss(NODES)
-    u, weight = 0.25 * math.pi * (x + 1.0), 0.25 * math.pi * w
-    angle = theta * np.sin(u)
-    drop = np.sqrt(h * h - 2 * Rr * (1 - np.cos(angle)))  # height below the ceiling
-    least = math.sqrt(h * h - 2 * Rr * (1 - math.cos(theta)))
-    slope = Rr * np.sin(angle) / drop
-    # z₀ − z = drop − least, written without cancellation: (drop² − least²)/(drop + least)
-    fall = 2 * Rr * (np.cos(angle) - math.cos(theta)) / (drop + least)
-
-    def period(I: float) -> float:
-        root = np.sqrt((I + M * slope**2) / (2 * M * g * fall))
-        return 4.0 * float(weight @ (theta * np.cos(u) * root))
-
-    return float(newton(lambda I: period(I) - T, I, tol=1e-14 * I))
-
-
 # ------------------------------------------------------------------------------------------------- full tensor
 @dataclass(frozen=True, eq=False)
 class MeasuredPart:
@@ -183,7 +119,7 @@ def tensor(mass: float, com: ArrayLike, moments: Sequence[Moment]) -> MeasuredPa
     by the moments' standard deviations if all have one."""
     kilograms, center = number("mass", mass, "kg", above=0), array("com", com, (3,), unit="m")
     if not moments or not all(isinstance(x, Moment) for x in moments):
-        raise InputError("moments are a list of Moment, as pendulum(…) and suspension(…) give them")
+        raise InputError("moments are a list of Moment, as pendulum(…) gives them")
     u = np.array([_direction("direction", x.direction) for x in moments])
     a, b, c = u.T
     A = np.column_stack([a * a, 2 * a * b, 2 * a * c, b * b, 2 * b * c, c * c])
@@ -214,105 +150,6 @@ def tensor(mass: float, com: ArrayLike, moments: Sequence[Moment]) -> MeasuredPa
         residuals,
         words[verdict(six.tolist(), kilograms)],
     )
-
-
-# ---------------------------------------------------------------------------------------------- center of mass
-@dataclass(frozen=True, eq=False)
-class Weighing:
-    """A part that rests on scales: `points` (k, 3) where it touches them, their `readings` (k,) [kg], and `down`, where
-    gravity pulls, all in the part's axes. One point is a part that hangs, or balances on a tip. `sigma` [kg] of a
-    scale."""
-
-    points: Any
-    readings: Any
-    down: Any = (0.0, 0.0, -1.0)
-    sigma: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Balance:
-    """A part that balances on an edge through `point` along `edge`, gravity along `down`: its center of mass is in the
-    plane of the two."""
-
-    point: Any
-    edge: Any
-    down: Any = (0.0, 0.0, -1.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Center:
-    """Mass [kg] (None if nothing was weighed), center of mass (3,) [m], the covariance of that, and residuals [m]."""
-
-    mass: float | None
-    com: Array
-    covariance: Array
-    residuals: Array
-
-
-def center_of_mass(tests: Sequence[Weighing | Balance]) -> Center:
-    """The center of mass from weighing and balancing in two or more positions, by least squares.
-
-    On scales the reactions' center p̄ = Σ Fᵢ pᵢ/Σ Fᵢ is below the center of mass, (c − p̄) × down = 0; on an edge
-    (c − p) · (edge × down) = 0. Every test counts the same. The covariance is that of the scales, or of the residuals
-    where those are larger."""
-    from scipy.linalg import block_diag
-
-    rows: list[Array] = []
-    sides: list[float] = []
-    blocks: list[Array] = []
-    masses: list[float] = []
-    for test in tests:
-        if isinstance(test, Weighing):
-            p, m, spread, down = _weighed(test)
-            masses.append(m)
-            across = np.linalg.svd(down[None])[2][1:]  # two directions across gravity
-            rows += list(across)
-            sides += (across @ p).tolist()
-            blocks.append(across @ spread @ across.T)
-        elif isinstance(test, Balance):
-            point = array("point", test.point, (3,))
-            normal = np.cross(_direction("edge", test.edge), _direction("down", test.down))
-            if np.linalg.norm(normal) < 1e-6:
-                raise InputError("an edge along gravity balances nothing: edge and down must differ in direction")
-            normal /= np.linalg.norm(normal)
-            rows.append(normal)
-            sides.append(float(normal @ point))
-            blocks.append(np.zeros((1, 1)))
-        else:
-            raise InputError(f"tests are Weighing or Balance, got {type(test).__name__}")
-    A = np.array(rows).reshape(-1, 3)
-    s = np.linalg.svd(A, compute_uv=False) if len(A) else np.zeros(0)
-    if len(A) < 3 or s[-1] < 1e-3 * s[0]:
-        raise InputError(
-            "these tests leave a line on which the center of mass may be anywhere: weigh or balance the part once "
-            "more, tilted, with another direction of gravity in its axes"
-        )
-    b = np.array(sides)
-    com = np.linalg.lstsq(A, b, rcond=None)[0]
-    residuals = b - A @ com
-    P = np.linalg.pinv(A)
-    spare = len(A) - 3
-    V = block_diag(*blocks)
-    seen = float(residuals @ residuals) / spare if spare else 0.0
-    if seen > np.trace(V) / len(A):  # the part says more of the noise than the scales do
-        V = seen * np.eye(len(A))
-    covariance = P @ V @ P.T
-    return Center(float(np.mean(masses)) if masses else None, com, covariance, residuals)
-
-
-def _weighed(test: Weighing) -> tuple[Array, float, Array, Array]:
-    """(center of the reactions, total, its covariance from the scales' sigma, down)."""
-    p, F = np.atleast_2d(array("points", test.points)), np.atleast_1d(array("readings", test.readings))
-    if p.shape[1:] != (3,) or F.shape != (len(p),):
-        raise InputError(
-            f"points has shape {p.shape} and readings {F.shape}; give (k, 3) and (k,), one reading per point"
-        )
-    total = float(F.sum())
-    if not total > 0 or (F < 0).any():
-        raise InputError(f"the readings are {F.tolist()} kg; a part presses on its scales, and weighs something")
-    middle = F @ p / total
-    arms = (p - middle) / total
-    return middle, total, number("sigma", test.sigma) ** 2 * arms.T @ arms, _direction("down", test.down)
 
 
 # --------------------------------------------------------------------------------------------------- materials

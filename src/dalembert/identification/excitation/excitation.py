@@ -15,10 +15,10 @@ from dalembert.arguments import Array, number
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
 from dalembert.files import whole_table
-from dalembert.identification.excite.avoid import lowest_along
-from dalembert.identification.excite.limits import KINDS, ExcitationLimits, HalfSpace
+from dalembert.identification.excitation.avoid import lowest_along
+from dalembert.identification.excitation.limits import KINDS, ExcitationLimits, HalfSpace
 from dalembert.robot import Robot
-from dalembert.trajectories.sines import Sines
+from dalembert.trajectories.harmonics import Sines
 from dalembert.trajectories.trajectory import Trajectory
 
 if TYPE_CHECKING:
