@@ -61,7 +61,7 @@ def close(
         state = f"state {where} " if where else ""
         text = next(m for m in messages if m)
         raise InputError(
-            "not-closed",
+            "infeasible",
             "q",
             start[where] if where else start,
             problem=f"{state}cannot be closed from here{_fixed_text(fixed)}: {text}",

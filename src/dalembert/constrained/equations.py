@@ -46,7 +46,7 @@ class ConstrainedEquations:
         except TypeError as error:
             problem = f"a constraint's function is not a polynomial in sines, cosines and lengths: {error}"
             raise InputError(
-                "not-polynomial", "constraints", problem=problem, remedy="Use the numeric methods for it."
+                "unsupported", "constraints", problem=problem, remedy="Use the numeric methods for it."
             ) from None
         return Terms(
             [ring.scalar(x) for x in found.phi],
@@ -70,7 +70,7 @@ class ConstrainedEquations:
         adjoint, det = linear.adjugate(self.saddle, self.robot.ring.scalar)
         if not det:
             raise SingularityError(
-                "dependent-constraints",
+                "singular",
                 "constraints",
                 self.system.rows,
                 problem="the constraints depend on one another in every state",

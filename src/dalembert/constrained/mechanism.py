@@ -186,7 +186,7 @@ class ConstrainedSystem(ABC):
         worst = int(np.argmax(np.abs(phi) / sizes))
         if abs(phi[worst]) > tolerance * sizes[worst]:
             raise InputError(
-                "off-constraint",
+                "wrong-value",
                 "q",
                 one,
                 problem=f"q does not obey the constraints{state}: {self.rows[worst]!r} is off by {phi[worst]:.3g}",
@@ -197,7 +197,7 @@ class ConstrainedSystem(ABC):
         worst = int(np.argmax(np.abs(slips) / sizes))
         if abs(slips[worst]) > tolerance * sizes[worst] * (1 + np.abs(rates).max(initial=0.0)):
             raise InputError(
-                "off-constraint",
+                "wrong-value",
                 "qd",
                 rates,
                 problem=f"qd does not obey the constraints{state}: A qd of {self.rows[worst]!r} is {slips[worst]:.3g}",
@@ -205,7 +205,7 @@ class ConstrainedSystem(ABC):
                 remedy="project(q, qd) returns rates that are.",
             )
         raise InputError(
-            "half-turn-off",
+            "wrong-value",
             "q",
             one,
             problem=f"q does not obey the constraints{state}: frames are held half a turn off, the wrong way round",

@@ -61,7 +61,7 @@ class Reduced:
         freedoms = int(system.freedoms(q))
         if len(set(self.independent)) != freedoms or len(self.independent) != freedoms:
             raise InputError(
-                "wrong-count",
+                "wrong-shape",
                 "independent",
                 self.independent,
                 expected=f"{freedoms} different joints, because the mechanism has {freedoms} freedoms here",
@@ -102,7 +102,7 @@ class Reduced:
             q, _ = newton(self.system, q, self._d, limit)
             if (np.abs(self.system.residual(q)) > limit).any() or np.max(np.abs(q - near)) > 10 * STEP:
                 raise InputError(
-                    "unreachable",
+                    "infeasible",
                     "z",
                     z,
                     problem=f"the mechanism does not get from q to z on this branch: it stops at {100 * k / count:.0f} "
@@ -125,7 +125,7 @@ class Reduced:
         s = np.linalg.svd(dependent, compute_uv=False)[..., : len(self._d)]
         if s.size and (s[..., -1] < SINGULAR * np.max(s, axis=-1)).any():
             raise SingularityError(
-                "undetermined-joints",
+                "singular",
                 "independent",
                 self.independent,
                 problem=f"the joints {', '.join(map(repr, self.independent))} do not determine the others here",

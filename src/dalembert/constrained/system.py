@@ -70,7 +70,7 @@ class Constrained(ConstrainedSystem):
         self.constraints: tuple[Constraint, ...] = _named((*loops, *given))
         if not self.constraints:
             raise InputError(
-                "no-constraints",
+                "missing",
                 "constraints",
                 (),
                 problem=f"{robot.name!r} has no loops and no constraint was given: there is nothing to constrain",
@@ -268,7 +268,7 @@ class Constrained(ConstrainedSystem):
     def _refuse_load(self, friction: bool) -> None:
         if friction and self.robot.model.friction_by_load:
             raise InputError(
-                "load-dependent-friction",
+                "unsupported",
                 "friction",
                 friction,
                 problem=f"the friction of {self.robot.name!r} depends on the load, and the load on λ, which is not "
@@ -288,7 +288,7 @@ class Constrained(ConstrainedSystem):
             one, _, state = self._state(q, qd, lost)
             gone = ", ".join(repr(name) for name in self.redundant(one))
             raise SingularityError(
-                "singular-constraints",
+                "singular",
                 "q",
                 one,
                 problem=f"the constraints are singular{state}: of {self.generic_rank} independent rows "
@@ -301,7 +301,7 @@ class Constrained(ConstrainedSystem):
             one, _, state = self._state(q, qd, against > tolerance)
             dependent = ", ".join(repr(name) for name in self.redundant(one))
             raise SingularityError(
-                "contradictory-constraints",
+                "singular",
                 "q",
                 one,
                 problem=f"the constraints contradict one another{state}: {dependent or 'rows'} depend on the rows "
@@ -340,7 +340,7 @@ class Constrained(ConstrainedSystem):
                 self._refuse(q, qd, off, allowed)
             _, _, state = self._state(q, qd, wrong)
             raise InputError(
-                "off-constraint",
+                "wrong-value",
                 "qdd",
                 np.asarray(qdd),
                 problem=f"qdd does not obey the constraints{state}: A qdd + Ȧ qd is "
@@ -352,7 +352,7 @@ class Constrained(ConstrainedSystem):
             return np.asarray(tau)
         if multipliers is not None:
             raise InputError(
-                "exclusive-arguments",
+                "conflict",
                 "multipliers",
                 multipliers,
                 expected="left out with actuated=, from which they follow",
@@ -367,7 +367,7 @@ class Constrained(ConstrainedSystem):
         for joint in actuated:
             choose("joint", joint, names)
         if len(set(actuated)) != len(actuated):
-            raise InputError("repeated-name", "actuated", tuple(actuated), expected="different joints")
+            raise InputError("duplicate", "actuated", tuple(actuated), expected="different joints")
         columns = [names.index(joint) for joint in actuated]
         A = np.broadcast_to(self.jacobian(q), (*tau.shape[:-1], self.k, self.nv))
         ranks = np.broadcast_to(self.rank(q), tau.shape[:-1])
@@ -385,7 +385,7 @@ class Constrained(ConstrainedSystem):
             if short > 1e-9 * float(np.max(np.abs(tau[index]), initial=0.0)):
                 which = f"the joints {', '.join(map(repr, actuated))}" if actuated else "no joints"
                 raise SingularityError(
-                    "too-few-drives",
+                    "infeasible",
                     "actuated",
                     tuple(actuated),
                     problem=f"{which} cannot make this motion"
@@ -428,7 +428,7 @@ class Constrained(ConstrainedSystem):
             if len(names) != 1:
                 choices = ", ".join(map(repr, names)) or "none has one"
                 raise InputError(
-                    "missing-argument",
+                    "missing",
                     "name",
                     None,
                     expected=f"the name of one constraint between frames: {choices}",
@@ -466,7 +466,7 @@ class Constrained(ConstrainedSystem):
         left = np.abs(np.einsum("...in,...i->...n", J, F) - b)
         if (left > 1e-8 * np.abs(b).max(axis=-1, initial=0.0, keepdims=True)).any():
             raise SingularityError(
-                "no-equal-wrench",
+                "infeasible",
                 "frame",
                 self.robot.model.frame(frame).name,
                 problem=f"no wrench at frame {self.robot.model.frame(frame).name!r} in the rows "
@@ -677,9 +677,9 @@ def _counted(c: Constraint, function: terms.Function, robot: Robot) -> int:
         raise
     except Exception as error:
         problem = f"the function of constraint {c.name!r} failed on q = {q}: {error}"
-        raise InputError("failed-function", "function", q, problem=problem) from error
+        raise InputError("failed", "function", q, problem=problem) from error
     if not found.phi:
-        raise InputError("no-rows", "function", (), problem=f"constraint {c.name!r} has no rows")
+        raise InputError("wrong-shape", "function", (), problem=f"constraint {c.name!r} has no rows")
     return len(found.phi)
 
 

@@ -210,13 +210,16 @@ def _row(
             if count and getattr(s, count) == 0:
                 what = COUNTED[count]
                 raise InputError(
-                    f"no-{what}", problem=f"{s.name!r} has no {what}", remedy=f"Pass {what}= when you make the system."
+                    "missing",
+                    what,
+                    problem=f"{s.name!r} has no {what}",
+                    remedy=f"Pass {what}= when you make the system.",
                 )
         missing = [symbol.name for symbol, x in s.numbers.items() if x is None and symbol not in o["parameters"]]
         if missing:
             have, are = ("has", "it is not a coordinate") if len(missing) == 1 else ("have", "they are not coordinates")
             raise InputError(
-                "missing-number",
+                "missing",
                 missing[0],
                 problem=f"{', '.join(missing)} of {s.name!r} {have} no number; {are} ({', '.join(s.alphabet.names)})",
                 expected="a number",
@@ -311,7 +314,7 @@ def _read(row: Row[LagrangianTerms], option: str, value: object) -> object:
 
 def _singular(s: LagrangianTerms, name: str) -> SingularityError:
     return SingularityError(
-        "singular-mass-matrix",
+        "singular",
         "parameters",
         dict(s.numbers),
         problem=f"{name} of {s.name!r} divides by zero in every state, with these parameters",
@@ -412,7 +415,7 @@ def converter(values: Mapping[Any, Scalar]) -> Convert:
 def _converted(e: Expression, of: Convert) -> Scalar:
     if e.is_Symbol:
         problem = f"the symbol {e} has no value: it is neither a coordinate nor a parameter with a number"
-        raise InputError("missing-number", str(e), problem=problem)
+        raise InputError("missing", str(e), problem=problem)
     if e.is_number:
         return _real(e)
     head = type(e).__name__
@@ -423,7 +426,7 @@ def _converted(e: Expression, of: Convert) -> Scalar:
 
 
 def _not_computable(e: Expression, why: str) -> InputError:
-    return InputError("not-computable", str(e), problem=f"{e} cannot be computed: {why}")
+    return InputError("unsupported", str(e), problem=f"{e} cannot be computed: {why}")
 
 
 def _real(e: Expression) -> float:

@@ -155,7 +155,7 @@ def find(s: LagrangianSystem, name: str) -> tuple[str, Nested]:
         what = ALIASES.get(what, what)
         choose(f"quantity of {s.name!r}", what, TABLE)
         if what in OF_CONSTRAINTS and not s._terms.A:
-            raise InputError("no-constraints", "name", name, problem=f"{s.name!r} has no constraints, and so no {name}")
+            raise InputError("missing", "name", name, problem=f"{s.name!r} has no constraints, and so no {name}")
         return TABLE[what][0](s)
 
     return find_entry(str(name).replace("_lin", "lin").replace("_dot", "dot"), letters, s.name)
