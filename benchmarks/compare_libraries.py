@@ -123,7 +123,7 @@ def write_robots(*sources: str) -> None:
     import dalembert as dl
 
     for name in set(re.findall(r"([\w-]+)\.urdf", " ".join(sources))) & set(dl.robots.names()):
-        dl.load(name).to_urdf(f"{name}.urdf")
+        dl.load(name).save(f"{name}.urdf")
 
 
 def compare(program: Program, peer: Peer, python: str) -> float:

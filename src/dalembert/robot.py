@@ -879,6 +879,25 @@ class Robot(Displayed):
         return self._kernels.run_first(key, out, *arguments)
 
     # ---------------------------------------------------------------------------------------------- export
+    def save(self, path: str | Path) -> Path:
+        """Write the robot to a file, which `dalembert.load` reads.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file with the ending .urdf or .toml.
+
+        Returns
+        -------
+        pathlib.Path
+            The path of the file.
+        """
+        ending = Path(path).suffix.lower()
+        if ending not in (".urdf", ".toml"):
+            raise InputError("unsupported", "path", str(path), expected="a .urdf or .toml file")
+        (self.to_urdf if ending == ".urdf" else self.to_toml)(path)
+        return Path(path)
+
     def to_urdf(self, path: str | Path | None = None) -> str:
         """The robot as URDF text; written to `path` if given."""
         from dalembert.describe.urdf_write import write_urdf

@@ -52,6 +52,11 @@ class Plan:
     found: Found
 
     @property
+    def ok(self) -> bool:
+        """Whether the motion is proved to keep the clearance: `proved`. A search without success raises an error."""
+        return self.proved
+
+    @property
     def proved(self) -> bool:
         """Whether the motion is proved to keep the clearance that was asked for, rounding included."""
         return bool(self.proof)

@@ -207,6 +207,15 @@ class Excitation:
         t = np.arange(len(q)) / f
         return {"t": t, "q": q, "qd": qd, "qdd": qdd, "tau": self.robot.inverse_dynamics(q, qd, qdd, friction=True)}
 
+    @property
+    def ok(self) -> bool:
+        """Whether the motion keeps all limits."""
+        return self.certificate.feasible
+
+    def save(self, path: str | os.PathLike[str], rate: float = 100.0) -> Path:
+        """Write the motion at `rate` [Hz] to a .csv file, as `to_csv` does. `dalembert.read_log` reads it."""
+        return self.to_csv(path, rate)
+
     def to_csv(self, path: str | os.PathLike[str], rate: float) -> Path:
         """The table as a file that a controller can play: a header, then t, q_…, qd_…, qdd_…, tau_… per row, SI units.
         Written whole or not at all."""
