@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import kernels
 from dalembert.algorithms import regressor
-from dalembert.arguments import array, need, number, six_of_inertia, switch, three, wrenches_of
+from dalembert.arguments import array, need, number, read_wrenches, six_of_inertia, switch, three
 from dalembert.describe.chain import counted
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Inertial, Joint, Link, Loop, Origin
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 T = TypeVar("T")
 ORIGIN, BASE = Origin(), Link("base")
-NO_LOADS: tuple[tuple[str, ...], tuple[object, ...], tuple[tuple[str, str], ...]] = ((), (), ())
+NO_LOADS: tuple[tuple[str, ...], tuple[object, ...], tuple[str, ...]] = ((), (), ())
 PAYLOAD = ":payload"  # ends the name of the fixed joint that holds one
 
 
@@ -577,32 +577,51 @@ class Robot(Displayed):
         q: ArrayLike,
         qd: ArrayLike,
         qdd: ArrayLike,
-        f_tip: ArrayLike | None = None,
         *,
-        frame: str | None = None,
-        expressed_in: str = "world",
+        wrenches: Mapping[str, ArrayLike] | None = None,
         friction: bool = False,
-        wrenches: Mapping[str, Any] | None = None,
         base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         out: Array | None = None,
     ) -> Array:
-        """Joint torques τ = M q̈ + c + g + Jᵀ f_tip + Σ J_iᵀ F_i [+ friction].  (..., n) [N m, N].  Newton–Euler.
+        """Return the joint torques τ = M q̈ + c + g − Σ J_iᵀ F_i [+ friction], by the Newton–Euler recursion.
 
-        `f_tip` (..., 6): the wrench (f, n) that the tip applies to the environment, in world axes at the frame's
-        origin unless `expressed_in` says "local" or "spatial". `wrenches`: more of them, at any frames by name, with
-        the same sign, {"link3": F, "tool": (F, "local")}. `base_velocity` (v, ω) and `base_acceleration` (a, ω̇) of a
-        moving base, in its axes, a being the acceleration of its origin."""
-        given, extra, places = NO_LOADS
-        bare = f_tip is None and wrenches is None and base_velocity is None and base_acceleration is None
-        if not bare or frame is not None or expressed_in != "world":
-            given, extra, places = _read_loads(f_tip, frame, expressed_in, wrenches, base_velocity, base_acceleration)
+        Parameters
+        ----------
+        q, qd, qdd : array_like, shapes (..., nq), (..., nv), (..., nv)
+            Joint positions, velocities and accelerations.
+        wrenches : dict of array_like of shape (..., 6), optional
+            External wrenches that act **on** the robot, by the name of the frame: (force [N], moment [N m]) in world
+            axes, at the origin of the frame.
+        friction : bool
+            Add the friction and the joint springs of the model.
+        base_velocity, base_acceleration : array_like, shape (..., 6), optional
+            Motion of a moving base in its own axes: (v, ω), and (a, ω̇) with the acceleration a of its origin.
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray, shape (..., nv)
+            Torques [N m], forces of prismatic joints [N].
+
+        Examples
+        --------
+        >>> import dalembert as dl
+        >>> arm = dl.load("planar-2r")
+        >>> rest = [0.0, 0.0]
+        >>> arm.inverse_dynamics(rest, rest, rest, wrenches={"tool": [0, 10.0, 0, 0, 0, 0]})  # an upward push helps
+        array([-0.38 , -5.095])
+        """
+        given, extra, frames = NO_LOADS
+        if wrenches is not None or base_velocity is not None or base_acceleration is not None:
+            given, extra, frames = _read_loads(wrenches, base_velocity, base_acceleration)
         elif friction is False and out is None:
             try:
                 return self._calls["inverse_dynamics"](q, qd, qdd)  # the short way: a look-up, and the compiled call
             except REFUSED:
                 pass  # the long way says what is wrong
-        key = ("inverse_dynamics", given, frame, expressed_in, switch("friction", friction), places)
+        key = ("inverse_dynamics", given, switch("friction", friction), frames)
         return self._run(key, out, q, qd, qdd, *extra)
 
     def forward_dynamics(
@@ -610,63 +629,77 @@ class Robot(Displayed):
         q: ArrayLike,
         qd: ArrayLike,
         tau: ArrayLike,
-        f_tip: ArrayLike | None = None,
         *,
-        frame: str | None = None,
-        expressed_in: str = "world",
+        wrenches: Mapping[str, ArrayLike] | None = None,
         friction: bool = False,
         method: str | None = None,
-        wrenches: Mapping[str, Any] | None = None,
         base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         out: Array | None = None,
     ) -> Array:
-        """Joint accelerations q̈ = M⁻¹ (τ − c − g − Jᵀ f_tip − Σ J_iᵀ F_i [− friction]).  (..., n).
+        """Return the joint accelerations q̈ = M⁻¹ (τ − c − g + Σ J_iᵀ F_i [− friction]).
 
-        `method`: "articulated" (articulated bodies), "factorized" (M \\ …), or None for the faster one. The other
-        arguments are those of `inverse_dynamics`, whose inverse this is."""
-        given, extra, places = NO_LOADS
-        bare = f_tip is None and wrenches is None and base_velocity is None and base_acceleration is None
-        if not bare or frame is not None or expressed_in != "world":
-            given, extra, places = _read_loads(f_tip, frame, expressed_in, wrenches, base_velocity, base_acceleration)
+        Parameters
+        ----------
+        q, qd, tau : array_like, shapes (..., nq), (..., nv), (..., nv)
+            Joint positions, velocities and torques.
+        wrenches : dict of array_like of shape (..., 6), optional
+            External wrenches that act **on** the robot, by the name of the frame: (force [N], moment [N m]) in world
+            axes, at the origin of the frame.
+        friction : bool
+            Subtract the friction and the joint springs of the model.
+        method : {"articulated", "factorized"}, optional
+            Articulated-body algorithm, or factorization of M; the faster one if not given.
+        base_velocity, base_acceleration, out
+            As in `inverse_dynamics`, whose inverse this is.
+
+        Returns
+        -------
+        numpy.ndarray, shape (..., nv)
+            Accelerations [rad/s², m/s²].
+        """
+        given, extra, frames = NO_LOADS
+        if wrenches is not None or base_velocity is not None or base_acceleration is not None:
+            given, extra, frames = _read_loads(wrenches, base_velocity, base_acceleration)
         elif method is None and friction is False and out is None:
             try:
                 return self._calls["forward_dynamics"](q, qd, tau)  # the short way: a look-up, and the compiled call
             except REFUSED:
                 pass  # the long way says what is wrong
-        key = ("forward_dynamics", given, frame, expressed_in, switch("friction", friction), method, places)
+        key = ("forward_dynamics", given, switch("friction", friction), method, frames)
         return self._run(key, out, q, qd, tau, *extra)
 
     def flow(
         self,
         friction: bool | str = False,
-        f_tip: bool = False,
-        frame: str | None = None,
-        expressed_in: str = "world",
         *,
+        wrenches: Sequence[str] = (),
         energies: bool = False,
         books: bool = False,
         momenta: bool = False,
         payload: bool | Sequence[float] = False,
+        frame: str | None = None,
         parameters: Sequence[str] = (),
     ) -> Flow:
-        """The robot under joint torques, as `simulate` takes it: x = (q, q̇), u = (τ [, f_tip] [, payload]),
-        q̈ = M⁻¹ (τ − c − g [− friction] [− Jᵀ f_tip]).
+        """Return the robot under joint torques, as `simulate` takes it: x = (q, q̇), u = (τ [, F_i …] [, payload]),
+        q̈ = M⁻¹ (τ − c − g + Σ J_iᵀ F_i [− friction]).
 
-        `friction` adds the model's friction, damping and springs; "sticking": dry friction holds joints at rest. With
-        `f_tip` the wrench that the tip (or `frame`) applies to the environment is an input too, 6 numbers after τ.
+        `friction` adds the model's friction, damping and springs; "sticking": dry friction holds joints at rest.
+        `wrenches` names frames; the wrench that acts on the robot at each, (force, moment) in world axes, is an input
+        of six numbers, "tool.f_x" to "tool.n_z" of the frame "tool", after τ.
         `energies`: kinetic and potential energy are observed [J]; `books`: also what is supplied, stored in springs and
         lost. With `payload`, a point in the tip's frame (or `frame`'s) [m], the mass of a load there is an input,
         payload_mass [kg]; with True the point too: payload_x, payload_y, payload_z. Runs of one batch then carry
         different loads. `parameters` named here, of `flow_parameters`, are inputs too, the last, in place of the
         model's numbers. With `momenta` the state is (q, p), p = M q̇, the coordinates in which implicit midpoint is
-        symplectic: q̇ = M⁻¹ p, ṗ = Cᵀ q̇ − g + τ; there is no friction and no f_tip then, and q̇ is observed first.
+        symplectic: q̇ = M⁻¹ p, ṗ = Cᵀ q̇ − g + τ; there are no friction and no wrenches then, and q̇ is observed first.
 
         Made once for the same words, so that its loops are compiled once."""
         from dalembert.flows.robot import robot_flow
 
         where = payload if isinstance(payload, bool) else three("payload", payload)
-        words = (friction, f_tip, frame, expressed_in, energies, books, momenta, where, tuple(parameters))
+        frames = kernels.read_frames(wrenches)
+        words = (friction, frames, energies, books, momenta, where, frame, tuple(parameters))
         key = ("flow", *words, type(friction))
         return self.once(key, lambda: robot_flow(self, *words))
 
@@ -761,10 +794,11 @@ class Robot(Displayed):
     ) -> Array:
         """Y(q, q̇, q̈) with Y π = M q̈ + c + g.  (..., n, 10·bodies [+ n rotor] [+ 2n friction]).
 
-        π is `parameters(...)`. Rotor inertia is part of M and of inverse dynamics: with rotors, Y π equals inverse
-        dynamics only if rotor=True. The friction columns are viscous and symmetric Coulomb friction, or those named:
-        friction=("viscous", "coulomb+", "coulomb-", "offset", "stribeck", "power"), n columns each, with + and − those
-        of one direction. Springs have none; where one column stands for both directions, π holds the mean."""
+        π is `parameters(...)`. Wrenches F_i that act on the robot add to the measured side, Y π = τ + Σ J_iᵀ F_i. Rotor
+        inertia is part of M and of inverse dynamics: with rotors, Y π equals inverse dynamics only if rotor=True. The
+        friction columns are viscous and symmetric Coulomb friction, or those named: friction=("viscous", "coulomb+",
+        "coulomb-", "offset", "stribeck", "power"), n columns each, with + and − those of one direction. Springs have
+        none; where one column stands for both directions, π holds the mean."""
         columns = regressor.friction_columns(friction)
         return self._run(("regressor", (), columns, switch("rotor", rotor)), out, q, qd, qdd)
 
@@ -783,10 +817,20 @@ class Robot(Displayed):
         qdd: ArrayLike,
         friction: bool = False,
         *,
+        wrenches: Mapping[str, ArrayLike] | None = None,
         out: tuple[Array, Array, Array] | None = None,
     ) -> tuple[Array, Array, Array]:
-        """(∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈) of inverse dynamics; the last is M.  (..., n, n) each."""
-        return self._run(("inverse_dynamics_derivatives", (), switch("friction", friction)), out, q, qd, qdd)
+        """Return (∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈) of inverse dynamics; the last is M.  (..., n, n) each.
+
+        `wrenches` act on the robot as in `inverse_dynamics`, constant in world axes: −∂(Σ J_iᵀ F_i)/∂q is part of the
+        first."""
+        key = ("inverse_dynamics_derivatives", (), switch("friction", friction))
+        if not wrenches:
+            return self._run(key, out, q, qd, qdd)
+        from dalembert.kinematics.statics import static_stiffness
+
+        D_q, *others = self._run(key, None, q, qd, qdd)
+        return _filled(out, D_q - static_stiffness(self, q, wrenches), *others)
 
     def forward_dynamics_derivatives(
         self,
@@ -795,10 +839,20 @@ class Robot(Displayed):
         tau: ArrayLike,
         friction: bool = False,
         *,
+        wrenches: Mapping[str, ArrayLike] | None = None,
         out: tuple[Array, Array, Array] | None = None,
     ) -> tuple[Array, Array, Array]:
-        """(∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ) of forward dynamics; the last is M⁻¹.  (..., n, n) each."""
-        return self._run(("forward_dynamics_derivatives", (), switch("friction", friction)), out, q, qd, tau)
+        """Return (∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ) of forward dynamics; the last is M⁻¹.  (..., n, n) each.
+
+        `wrenches` act on the robot as in `forward_dynamics`, constant in world axes: M⁻¹ ∂(Σ J_iᵀ F_i)/∂q is part of
+        the first."""
+        key = ("forward_dynamics_derivatives", (), switch("friction", friction))
+        if not wrenches:
+            return self._run(key, out, q, qd, tau)
+        from dalembert.kinematics.statics import static_stiffness, static_torque
+
+        D_q, D_qd, D_tau = self._run(key, None, q, qd, array("tau", tau, nan=True) - static_torque(self, q, wrenches))
+        return _filled(out, D_q + D_tau @ static_stiffness(self, q, wrenches), D_qd, D_tau)
 
     def equations(
         self,
@@ -853,7 +907,8 @@ class Robot(Displayed):
     def kernel(self, name: str, given: Sequence[str] = (), **options: object) -> Kernel:
         """The compiled object behind a method: callable on arrays, with its operations, signature and IR.
 
-        `given` names the optional arguments that will be passed ("f_tip", …); `options` are the method's."""
+        `given` names the optional arguments that will be passed ("base_velocity", …); `options` are the method's,
+        wrenches=["tool"] for one."""
         return self._kernels.get(name, given, options)
 
     def run(self, key: Key, *arguments: object) -> Any:
@@ -961,22 +1016,23 @@ def _restored(description: Description, threads: int) -> Robot:
 
 
 def _read_loads(
-    f_tip: ArrayLike | None,
-    frame: str | None,
-    expressed_in: str,
-    wrenches: Mapping[str, Any] | None,
-    base_velocity: ArrayLike | None,
-    base_acceleration: ArrayLike | None,
-) -> tuple[tuple[str, ...], tuple[object, ...], tuple[tuple[str, str], ...]]:
-    """The optional arguments of the dynamics that were given: their names, their values, and where wrenches act."""
-    if f_tip is None:
-        for word, value, usual in (("frame", frame, None), ("expressed_in", expressed_in, "world")):
-            if value != usual and not (word == "expressed_in" and wrenches):
-                raise InputError(f"{word}={value!r} is that of f_tip, and there is none: leave it out")
-    named = {"f_tip": f_tip, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
+    wrenches: Mapping[str, ArrayLike] | None, base_velocity: ArrayLike | None, base_acceleration: ArrayLike | None
+) -> tuple[tuple[str, ...], tuple[object, ...], tuple[str, ...]]:
+    """Return the names of the optional arguments of the dynamics that were given, their values, and the frames at which
+    wrenches act."""
+    named = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
     given = {name: value for name, value in named.items() if value is not None}
-    places, values = ((), ()) if wrenches is None else wrenches_of(wrenches, expressed_in)
-    return tuple(given), (*given.values(), *values), places
+    frames, values = read_wrenches(wrenches)
+    return tuple(given), (*given.values(), *values), frames
+
+
+def _filled(out: tuple[Array, Array, Array] | None, *values: Array) -> tuple[Array, Array, Array]:
+    """Return the values, in the arrays `out` if given."""
+    if out is not None:
+        for array, value in zip(out, values, strict=True):
+            array[...] = value
+    D_q, D_qd, D_u = values if out is None else out
+    return D_q, D_qd, D_u
 
 
 def _origin(name: str, value: Origin | Sequence[float]) -> Origin:

@@ -66,7 +66,7 @@ class ConstrainedModel:
         return composite.mass_matrix(self.model, q)
 
     def bias(self, a: Arguments, o: Options) -> list[Scalar]:
-        """Return h(q, q̇), with Jᵀ f_tip, other wrenches, and friction if they are there."""
+        """Return h(q, q̇) [− Σ J_iᵀ F_i of wrenches that act on the robot] [+ friction]."""
         zero = [0.0] * self.model.nv
         h = newton_euler.inverse_dynamics(self.model, a["q"], a["qd"], zero, all_wrenches(self.model, a, o))
         if o.get("friction"):
@@ -151,20 +151,14 @@ SHARED: dict[str, Row[Any]] = {
     "impulse": Row(("q", "qd"), _impulse, lambda s, o: ((s.nv,), (s.k,))),
 }
 
-_LOADED: Options = {"frame": None, "expressed_in": "world", "friction": False, "wrenches": ()}
+_LOADED: Options = {"friction": False, "wrenches": ()}
 
 ROWS: dict[str, Row[ConstrainedModel]] = {
     **SHARED,
     "forward_dynamics": Row(
-        ("q", "qd", "tau"),
-        _forward,
-        lambda s, o: ((s.nv,), (s.k,), (3,)),
-        {**_LOADED, "alpha": 0.0, "beta": 0.0},
-        ("f_tip",),
+        ("q", "qd", "tau"), _forward, lambda s, o: ((s.nv,), (s.k,), (3,)), {**_LOADED, "alpha": 0.0, "beta": 0.0}
     ),
-    "inverse_dynamics": Row(
-        ("q", "qd", "qdd", "multipliers"), _inverse, lambda s, o: ((s.nv,), (2,)), _LOADED, ("f_tip",)
-    ),
+    "inverse_dynamics": Row(("q", "qd", "qdd", "multipliers"), _inverse, lambda s, o: ((s.nv,), (2,)), _LOADED),
 }
 
 

@@ -65,10 +65,10 @@ def holding(
         tau = holding_torque(robot, q, payload.mass, payload.com, frame)
         return driven_joints(robot), tau[robot.driven]
     still = np.zeros(robot.n)
-    f = -payload.mass * robot.gravity
+    f = payload.mass * robot.gravity
     arm = np.asarray(robot.fk(q, frame))[:3, :3] @ np.array(payload.com)
     wrench = np.concatenate([f, np.cross(arm, f)])
-    tau = system.inverse_dynamics(q, still, still, f_tip=wrench, frame=frame, actuated=names, tolerance=None)
+    tau = system.inverse_dynamics(q, still, still, wrenches={frame: wrench}, actuated=names, tolerance=None)
     return names, np.array([tau[robot.joint_names.index(name)] for name in names])
 
 

@@ -236,7 +236,7 @@ class Pull:
         point = self.at(robot, q)
         self.force = np.zeros(3) if self.end is None else self.stiffness * (self.end - point)
         arm = point - np.asarray(robot.fk(q, self.frame))[:3, 3]
-        return robot.static_torque(q, np.concatenate([self.force, np.cross(arm, self.force)]), self.frame)
+        return -robot.static_torque(q, {self.frame: np.concatenate([self.force, np.cross(arm, self.force)])})
 
 
 class RunPanel(Panel):
