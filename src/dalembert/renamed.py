@@ -11,6 +11,7 @@ RENAMED: tuple[tuple[str, str, str], ...] = (
         "gains of all controllers are keywords: PDGravity(arm, kp=100, kd=20)",
     ),
     ("Certificate", "members", "`methods`"),
+    ("PredictiveControl", "soft=True", "limits of states are kept by the barrier; for C use a cost near the limits"),
     ("LagrangianSystem", "constraint_matrix(q)", "`jacobian(q)`, as of `Constrained`"),
     ("LagrangianSystem", "constraint_matrix_dot(q, qd)", "`jacobian_dot(q, qd)`"),
     ("LagrangianSystem", "constraint_error(q)", "`residual(q)`, with a zero for each Pfaffian row"),
