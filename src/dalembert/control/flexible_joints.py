@@ -195,7 +195,7 @@ class FlexibleLinearizing(FlexibleController):
             L, inverse = linear.factor_ldl(composite.mass_matrix(model, q))
 
             def solve(b: Scalars) -> list[Scalar]:
-                return linear.second_half(L, inverse, linear.first_half(L, b))
+                return linear.solve_diagonal_lower(L, inverse, linear.solve_transposed(L, b))
 
             spring = [k * (m - x) for k, m, x in zip(K, theta, q, strict=True)]
             rate = [k * (w - v) for k, w, v in zip(K, theta_d, qd, strict=True)]
