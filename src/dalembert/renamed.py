@@ -10,6 +10,8 @@ RENAMED: tuple[tuple[str, str, str], ...] = (
         "PDGravity(arm, 100, 20)",
         "gains of all controllers are keywords: PDGravity(arm, kp=100, kd=20)",
     ),
+    ("TransferFunction", "G + H", "`G.to_control() + H.to_control()`"),
+    ("RootLocus", "branches", "`control.root_locus_map(G.to_control()).loci` of python-control"),
     ("dalembert", "Report", "`Findings`"),
     ("dalembert", "CheckUp", "`Findings`"),
     ("dalembert.bounds", "Bounds", "`dalembert.Findings`"),
