@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def _check(function: object) -> RolloutFunction:
     if not isinstance(function, RolloutFunction):
         raise InputError(
-            f"dalembert.simulation.rollout_function makes what is wanted here; got {type(function).__name__}"
+            "wrong-type", "function", function, expected="a RolloutFunction of dalembert.simulation.rollout_function"
         )
     return function
 
@@ -37,7 +37,8 @@ def _cores(function: RolloutFunction) -> tuple[tuple[int, ...], ...]:
 def _given(function: RolloutFunction, controls: Any, parameters: Any, like: Callable[[Any], Any]) -> list[Any]:
     """Controls and parameters, those that are not given as they are without: none, and the function's own."""
     if controls is None and function.controls:
-        raise InputError(f"give controls (…, {function.plan.steps}, {len(function.controls)})")
+        problem = f"controls must be passed, of shape (…, {function.plan.steps}, {len(function.controls)})"
+        raise InputError("missing", "controls", problem=problem)
     controls = like(np.zeros((function.plan.steps, 0))) if controls is None else controls
     return [controls, like(function.values) if parameters is None else parameters]
 
@@ -45,7 +46,7 @@ def _given(function: RolloutFunction, controls: Any, parameters: Any, like: Call
 def _check_shapes(function: RolloutFunction, given: list[Any]) -> None:
     for name, a, core in zip(("x0", "controls", "parameters"), given, _cores(function), strict=True):
         if tuple(a.shape[a.ndim - len(core) :]) != core:
-            raise InputError(f"{name} has shape {tuple(a.shape)}; it must end in {core}")
+            raise InputError("wrong-shape", name, a, expected=f"shape (..., {', '.join(map(str, core))})")
 
 
 # ------------------------------------------------------------------------------------------------------------- JAX
@@ -186,7 +187,8 @@ def _operators() -> Any:
 
         @staticmethod
         def backward(ctx: Any, *weights: Tensor) -> tuple[Tensor | None, ...]:
-            raise InputError("rollouts have no second derivatives: differentiate them once")
+            problem = "rollouts have no second derivatives"
+            raise InputError("unsupported", "rollouts", problem=problem, remedy="Differentiate them once.")
 
     class Rollout(torch.autograd.Function):  # type: ignore[misc, name-defined]
         generate_vmap_rule = True
