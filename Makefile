@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup --tenths
 
-.PHONY: demo test test-long nightly coverage lint docs bench fuzz corpus pictures clean
+.PHONY: demo test test-long nightly coverage lint docs bench bench-compare fuzz corpus pictures clean
 .SILENT:
 
 demo: .venv/core
@@ -27,10 +27,19 @@ DELIVERED := tests/compile tests/oracles
 test-long: .venv/test
 	$(PYTEST) -m "long and not nightly"
 
-# Tests that repeat others with more robots, seeds or examples, and the fuzzers with fresh seeds.
-nightly: .venv/test
+# Tests that repeat others with more robots, seeds or examples, the fuzzers with fresh seeds, the types of the cookbook,
+# and its programs beside those of other libraries.
+nightly: .venv/test .venv-peers/installed
 	$(PYTEST) -m nightly
 	$(MAKE) fuzz SECONDS=$(or $(SECONDS),120)
+	$(BIN)/python tools/cookbook.py --types .venv-peers/bin/basedpyright
+	$(BIN)/python benchmarks/compare_libraries.py --peers .venv-peers/bin/python
+
+# An environment of its own for the programs of other libraries, so that their versions do not restrict ours.
+.venv-peers/installed: benchmarks/cookbook_peers/requirements.txt
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install -q --disable-pip-version-check -r $<
+	touch $@
 
 # Which lines the suite never runs.
 coverage: .venv/test
@@ -71,6 +80,10 @@ bench: .venv/bench
 	$(BIN)/python benchmarks/bounds.py
 	$(BIN)/python benchmarks/float32.py
 
+# The speed of two checkouts beside each other: the newest tag and the working tree, or make bench-compare BASE=commit
+bench-compare: .venv/test
+	$(BIN)/python benchmarks/compare_checkouts.py $(if $(BASE),--base $(BASE)) --rounds $(or $(ROUNDS),5)
+
 .venv/bench: .venv/test
 	$(PIP) -e '.[bench]'
 	touch $@
@@ -99,4 +112,4 @@ corpus: .venv/test
 	touch $@
 
 clean:
-	rm -rf .venv build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-peers build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -17,9 +17,9 @@ import warnings
 import numpy as np
 
 import dalembert as dl
-from dalembert.identification.excite.design import PER_HARMONIC, excite, random_start
-from dalembert.identification.excite.limits import HalfSpace, read_limits
-from dalembert.identification.excite.problem import CRITERIA, FourierSeries, Problem, condition_number
+from dalembert.identification.excitation.design import PER_HARMONIC, excite, random_start
+from dalembert.identification.excitation.limits import HalfSpace, read_limits
+from dalembert.identification.excitation.problem import CRITERIA, FourierSeries, Problem, condition_number
 from dalembert.identification.fit.regressor import Columns, base
 
 

@@ -25,7 +25,7 @@ ASKED = (6.0, 60.0, 300.0)
 
 
 def record(arm: dl.Robot, seconds: float, seed: int, push=(), rate: float = 100.0, scale: float = 1.03) -> Log:
-    """A log of moves of degree five in 1 to 3 s each; `push`: (time, duration, f_tip)."""
+    """A log of moves of degree five in 1 to 3 s each; `push`: (time, duration, wrench on the tip)."""
     rng, t = np.random.default_rng(seed), np.arange(round(seconds * rate)) / rate
     ends = np.cumsum(np.r_[0.0, rng.uniform(1, 3, int(seconds) + 2)])
     at, k = rng.uniform(-1, 1, (len(ends), arm.n)), np.searchsorted(ends, t, side="right") - 1
@@ -34,9 +34,9 @@ def record(arm: dl.Robot, seconds: float, seed: int, push=(), rate: float = 100.
     q, qd = at[k] + go * (10 * s**3 - 15 * s**4 + 6 * s**5), go * (30 * s**2 - 60 * s**3 + 30 * s**4) / T
     tau = scale * arm.inverse_dynamics(q, qd, go * (60 * s - 180 * s**2 + 120 * s**3) / T**2)
     tau += 0.5 * np.tanh(qd / 0.05) * (1 + 0.3 * np.sin(3 * q)) + 0.3 * qd + 0.2 * rng.standard_t(4, size=q.shape)
-    for start, length, f_tip in push:
+    for start, length, F in push:
         inside = (t >= start) & (t < start + length)
-        tau[inside] += np.einsum("tij,i->tj", arm.jacobian(q[inside]), f_tip)
+        tau[inside] -= np.einsum("tij,i->tj", arm.jacobian(q[inside]), F)
     return Log(t, q + 1e-5 * rng.normal(size=q.shape), tau, arm.joint_names, qd + 1e-3 * rng.normal(size=q.shape))
 
 

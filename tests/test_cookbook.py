@@ -42,7 +42,7 @@ def _folder_and_backend(tmp_path, monkeypatch):
 def runs(program: Program) -> bool:
     """Return whether a program ends without an error and prints what its page shows, if it shows anything."""
     try:
-        output = run_program(program)
+        output, _ = run_program(program)
     except Exception:
         return False
     return program.output is None or printed(output, program.output)
@@ -54,7 +54,7 @@ def test_a_program_prints_what_its_page_shows(program: Program):
     if program.slug in WAITING:
         assert not runs(program), f"remove {program.slug} from the table in docs/cookbook/index.md"
         return
-    output = run_program(program)
+    output, _ = run_program(program)
     assert program.output is not None, f"run tools/cookbook.py --write {program.slug}"
     assert printed(output, program.output), f"{program.page.name}: {program.title} prints\n{output}"
     for name in program.pictures:
@@ -83,3 +83,15 @@ def test_a_program_is_whole_and_short(program: Program):
     )
     private = [n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.attr.startswith("_")]
     assert not private
+
+
+def test_the_table_of_other_libraries_is_current(monkeypatch):
+    monkeypatch.syspath_prepend(PAGES.parents[1] / "benchmarks")
+    import compare_libraries as library
+
+    assert library.write_table() in (PAGES / "peers.md").read_text(encoding="utf-8"), "run it with --table"
+    peers = library.read_peers()
+    assert len(peers) >= 20 and all(peer.pairs and peer.tolerance and peer.library for peer in peers)
+    assert {peer.slug for peer in peers} <= PROGRAMS.keys()
+    source = "import numpy as np\nimport pinocchio as pin\npin.rnea(np.zeros(3)).round(2).fk(rows=[1])"
+    assert library.library_identifiers(source) == {"pinocchio", "rnea", "fk", "rows"}

@@ -268,6 +268,7 @@ FOREIGN = {
     "docs/howto/predictive-control-in-c.md": {"reach_rest"},
     "docs/identification.md": {"actual_current_0", "position_joint3", "target_moment_0", "tau_ext_hat_filtered"},
     "docs/interchange.md": {"f.generate"},
+    "docs/notation.md": {"xfrc_applied"},
     "docs/robot_files.md": {"joint_first", "joint_qx", "joint_second", "joint_slide", "joint_turn", "joint_x"},
 }
 

@@ -89,7 +89,7 @@ OWNERS = {
     "flexible": dl.FlexibleRobot(ARM, 1000.0, 0.0, 1.0),
 }
 SIZES = {
-    **dict.fromkeys(("twist", "wrench", "f_tip", "base_velocity", "base_acceleration", "direction"), lambda owner: 6),
+    **dict.fromkeys(("twist", "base_velocity", "base_acceleration", "direction"), lambda owner: 6),
     **dict.fromkeys(
         ("q", "qd", "qdd", "qddd", "qdddd", "tau", "theta", "theta_d", "q0", "q1", "d", "u"), lambda owner: owner.n
     ),
@@ -102,6 +102,7 @@ NAMED = {
     "of": lambda owner: owner.frames[-1],
     "link": lambda owner: owner.bodies[-1],
     "name": lambda owner: owner.constraints[0].name,
+    "wrenches": lambda owner: {owner.tip: np.arange(6.0)},
 }
 WORDS = {
     "acceleration_ellipsoid": {"torques": 1.0},
@@ -285,7 +286,7 @@ def test_named_columns_where_no_joints_are_known():
     assert np.array_equal(PUMA.kernel("mass_matrix")(table.to_numpy()), PUMA.mass_matrix(STATES))
     assert np.array_equal(tr.spline(table, np.arange(4.0))(0.7)[0], tr.spline(STATES, np.arange(4.0))(0.7)[0])
     wrench = pd.DataFrame(STATES, columns=["fx", "fy", "fz", "nx", "ny", "nz"])
-    by_table, plain = (PUMA.inverse_dynamics(STATES, STATES, STATES, x) for x in (wrench, STATES))
+    by_table, plain = (PUMA.inverse_dynamics(STATES, STATES, STATES, wrenches={PUMA.tip: x}) for x in (wrench, STATES))
     assert np.array_equal(by_table, plain)
 
 

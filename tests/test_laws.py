@@ -42,7 +42,7 @@ def evaluate(robot: Robot, scalar: str, name: str, *arguments, given=(), **optio
     """One kernel, by one of the three scalars. Floats run the algorithm itself, on the model as it is."""
     if scalar == "float":
         row = kernels.ROWS[name]
-        names = row.arguments + tuple(given)
+        names = row.arguments + tuple(given) + tuple(kernels.wrench_names(options))
         a = dict(zip(names, [np.asarray(x).tolist() for x in arguments], strict=True))
         return np.array(row.trace(robot.model, a, kernels.TABLE.read_options(name, options)), float)
     kernel = robot.kernel(name, given, **options)
@@ -135,16 +135,13 @@ def test_forward_dynamics_inverts_inverse_dynamics(robot, run):
 
 def test_wrench_at_a_frame_acts_through_the_jacobian(robot, run):
     q, qd, qdd = state(robot)
-    f_tip = np.random.default_rng(1).normal(size=6)
+    F = np.random.default_rng(1).normal(size=6)
     for frame in (robot.frames[-1], robot.frames[len(robot.frames) // 2]):
-        for expressed_in in ("world", "local", "spatial"):
-            options = dict(frame=frame, expressed_in=expressed_in)
-            tau = run("inverse_dynamics", q, qd, qdd, f_tip, given=("f_tip",), **options)
-            J = run("jacobian", q, **options)
-            wanted = run("inverse_dynamics", q, qd, qdd) + J.T @ f_tip
-            assert error(tau, wanted, 1.0) < ROUNDING, options
-            back = run("forward_dynamics", q, qd, tau, f_tip, given=("f_tip",), **options)
-            assert error(back, qdd) < SOLVED
+        tau = run("inverse_dynamics", q, qd, qdd, F, wrenches=(frame,))
+        wanted = run("inverse_dynamics", q, qd, qdd) - run("jacobian", q, frame=frame).T @ F
+        assert error(tau, wanted, 1.0) < ROUNDING, frame
+        back = run("forward_dynamics", q, qd, tau, F, wrenches=(frame,))
+        assert error(back, qdd) < SOLVED
 
 
 def test_friction_is_in_inverse_and_forward_dynamics_alike(robot, run):

@@ -71,8 +71,9 @@ def test_puma_torques_with_friction(puma, qd, qdd, gravity, printed):
 
 
 def test_puma_torques_under_a_wrench(puma):
-    """The published sign: fext is the wrench on the tip, in the tip's axes, and is added as it is."""
-    tau = puma.inverse_dynamics(QN, 0 * ONES, 0 * ONES, STEPS, expressed_in="local")
+    """The published sign: fext is what the tip applies, in the tip's axes: on the robot acts its negative."""
+    F = -np.kron(np.eye(2), puma.fk(QN)[:3, :3]) @ STEPS
+    tau = puma.inverse_dynamics(QN, 0 * ONES, 0 * ONES, wrenches={puma.tip: F})
     near(tau, [0.642756, 29.0866, 4.70321, 2.82843, -1.97175, 3])
 
 

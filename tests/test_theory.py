@@ -374,7 +374,7 @@ def test_inverse_dynamics_in_four_writings():
     arm = chain()
     q, qd, qdd = random_state(arm.n)
     f_tip = np.array([3.0, -2.0, 1.0, 0.5, 0.4, -0.3])
-    tau = arm.inverse_dynamics(q, qd, qdd, f_tip)
+    tau = arm.inverse_dynamics(q, qd, qdd, wrenches={arm.tip: -f_tip})
     M, g, pushed = arm.mass_matrix(q), arm.gravity_torque(q), arm.jacobian(q).T @ f_tip
     quadratic = np.einsum("ijk,i,j->k", arm.christoffel(q), qd, qd)
     for h in (
@@ -399,8 +399,8 @@ def test_damping_and_external_force_of_seed_000():
     rest = tau + arm.jacobian(q).T @ F_ext - damping * qd
     rest -= arm.coriolis_matrix(q, qd) @ qd + arm.gravity_torque(q)
     qdd = np.linalg.solve(arm.mass_matrix(q), rest)
-    assert error(arm.forward_dynamics(q, qd, tau, f_tip=-F_ext, friction=True), qdd) < SOLVED
-    assert error(arm.inverse_dynamics(q, qd, qdd, f_tip=-F_ext, friction=True), tau) < SOLVED
+    assert error(arm.forward_dynamics(q, qd, tau, wrenches={arm.tip: F_ext}, friction=True), qdd) < SOLVED
+    assert error(arm.inverse_dynamics(q, qd, qdd, wrenches={arm.tip: F_ext}, friction=True), tau) < SOLVED
 
 
 def test_the_sign_of_a_force_by_looking_at_it():
@@ -410,8 +410,8 @@ def test_the_sign_of_a_force_by_looking_at_it():
     hold = arm.gravity_torque(q)
     assert hold[0] > 0
     up = np.array([0.0, 10.0, 0.0, 0.0, 0.0, 0.0])
-    assert arm.forward_dynamics(q, rest, hold, f_tip=-up)[0] > 0
-    assert arm.inverse_dynamics(q, rest, rest, f_tip=-up)[0] == pytest.approx(hold[0] - 10.0)
+    assert arm.forward_dynamics(q, rest, hold, wrenches={arm.tip: up})[0] > 0
+    assert arm.inverse_dynamics(q, rest, rest, wrenches={arm.tip: up})[0] == pytest.approx(hold[0] - 10.0)
 
 
 def test_velocity_terms_from_the_kinetic_energy():
@@ -457,9 +457,7 @@ def test_closed_newton_euler_form_with_a_moving_base_and_a_wrench():
         q,
         qd,
         qdd,
-        wrench,
-        frame=arm.bodies[last],
-        expressed_in="local",
+        wrenches={arm.bodies[last]: -np.kron(np.eye(2), arm.fk(q, arm.bodies[last])[:3, :3]) @ wrench},
         base_velocity=np.r_[v, w],
         base_acceleration=np.r_[a, wd],
     )
@@ -498,10 +496,10 @@ def test_terms_by_calls_of_the_recursion_with_a_wrench():
     arm, floating = chain(), chain().with_gravity((0, 0, 0))
     q, qd, _ = random_state(arm.n)
     zero, f_tip = np.zeros(arm.n), np.array([1.0, 2.0, -3.0, 0.4, -0.5, 0.6])
-    pushed = floating.inverse_dynamics(q, zero, zero, f_tip)
+    pushed = floating.inverse_dynamics(q, zero, zero, wrenches={arm.tip: -f_tip})
     assert error(pushed, arm.jacobian(q).T @ f_tip) < ROUNDING
     c, g = floating.inverse_dynamics(q, qd, zero), arm.inverse_dynamics(q, zero, zero)
-    assert error(arm.inverse_dynamics(q, qd, zero, f_tip), c + g + pushed) < ROUNDING
+    assert error(arm.inverse_dynamics(q, qd, zero, wrenches={arm.tip: -f_tip}), c + g + pushed) < ROUNDING
     M = np.column_stack([floating.inverse_dynamics(q, zero, e) for e in np.eye(arm.n)])
     assert error(M, arm.mass_matrix(q)) < ROUNDING
 
@@ -514,7 +512,7 @@ def test_forward_dynamics_is_the_solution_of_a_linear_system():
     b = arm.bias_torque(q, qd) + arm.jacobian(q).T @ f_tip
     qdd = np.linalg.solve(arm.mass_matrix(q), tau - b)
     for method in (None, "factorized", "articulated"):
-        assert error(arm.forward_dynamics(q, qd, tau, f_tip, method=method), qdd) < SOLVED
+        assert error(arm.forward_dynamics(q, qd, tau, wrenches={arm.tip: -f_tip}, method=method), qdd) < SOLVED
 
 
 def test_free_motion_keeps_its_energy():

@@ -2,14 +2,17 @@
 
 python tools/cookbook.py                     run every program and report which fail
 python tools/cookbook.py --write [SLUG …]    run programs, and write their output and pictures into the pages
+python tools/cookbook.py --types PYRIGHT     check the types of all programs with `PYRIGHT`, strictly
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -22,6 +25,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs" / "cookbook"
 PICTURES = ROOT / "docs" / "pictures" / "cookbook"
 MAX_LINES = 20
+UNTYPED = "# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false\n"
 PROGRAM = re.compile(
     r"^## (?P<title>[^\n]+)\n(?P<text>.*?)^```python\n(?P<source>.*?)^```\n(?:\n```text output\n(?P<output>.*?)^```\n)?"
     r"(?P<after>.*?)(?=^## |\Z)",
@@ -63,11 +67,12 @@ def read_programs() -> list[Program]:
     ]
 
 
-def run_program(program: Program) -> str:
-    """Return what a program prints. It runs in the current folder, in a namespace of its own."""
+def run_program(program: Program) -> tuple[str, dict[str, object]]:
+    """Return what a program prints, and its variables. It runs in the current folder, in a namespace of its own."""
+    variables: dict[str, object] = {"__name__": "__main__"}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(compile(program.source, program.slug, "exec"), {"__name__": "__main__"})
-    return printed.getvalue()
+        exec(compile(program.source, program.slug, "exec"), variables)
+    return printed.getvalue(), variables
 
 
 def run_in_folder(program: Program, write: bool) -> None:
@@ -77,7 +82,7 @@ def run_in_folder(program: Program, write: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         try:
             os.chdir(folder)
-            printed = run_program(program)
+            printed = run_program(program)[0]
             said = "ok"
         except Exception as error:
             printed, said = None, f"{type(error).__name__}: {error}"
@@ -112,7 +117,26 @@ def keep_picture(file: Path) -> None:
         (PICTURES / file.name).write_bytes(file.read_bytes())
 
 
+def check_types(pyright: str) -> int:
+    """Run pyright with strict rules over all programs, and return its exit code.
+
+    python-control, SymPy and matplotlib leave types of their own out. What pyright cannot know about their members is
+    therefore no error in the programs that use them.
+    """
+    config = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT / "src")], "reportMissingTypeStubs": False}
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "pyrightconfig.json").write_text(json.dumps(config))
+        for program in read_programs():
+            foreign = re.search(r"^import (control|sympy)|savefig", program.source, re.MULTILINE)
+            comment = UNTYPED if foreign else ""
+            (Path(folder) / f"{program.slug.replace('-', '_')}.py").write_text(comment + program.source)
+        command = [pyright, "--pythonpath", sys.executable, "--project", folder]
+        return subprocess.run(command, check=False).returncode
+
+
 if __name__ == "__main__":
+    if "--types" in sys.argv:
+        sys.exit(check_types(sys.argv[-1]))
     import matplotlib
 
     matplotlib.use("Agg")

@@ -65,7 +65,6 @@ WHERE: dict[str, tuple[str, ...]] = {
         "bounds.symbolic": "symbolic_bounds",
         "compile": "compile_function",
         "compile.rollout": "Call compile_rollout",
-        "control.task_control": "WRENCH",
         "describe.description": "Box Cylinder",
         "describe.dh": "check_dh_frames dh_parameters",
         "flow": "Flow",
@@ -132,7 +131,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
     "sensors": ("Sensors", {k: k for k in ("noise", "quantization", "delay", "seed", "sample_time")}),
     "sampling": ("Sampling", {k: k for k in ("sample_time", "delay")}),
     "solver": ("Solver", {k: k for k in ("method", "dt", "rtol", "atol", "iterations", "every", "progress")}),
-    "inputs": ("Inputs", {k: k for k in ("f_tip", "frame", "expressed_in", "disturbance")}),
+    "inputs": ("Inputs", {k: k for k in ("f_tip", "frame", "wrenches", "disturbance")}),
     "limits": ("JointLimits", {"torque_limits": "torque"}),
 }
 # Old → new words of texts and fields that were changed on purpose, as the changelog lists them under "Renamed".
@@ -909,6 +908,35 @@ def of_panda(function: Callable[..., Any]) -> Callable[[], Any]:
 FRAME_TERMS = ("world", "local", "spatial")
 PUSH = np.array([1.0, -2.0, 5.0, 0.1, 0.2, -0.3])
 
+
+def acts_on_robots() -> bool:
+    """Whether wrenches act on robots: since 0.3.0. Before, robots applied them to their surroundings."""
+    return "f_tip" not in inspect.signature(dl.Robot.inverse_dynamics).parameters
+
+
+def applied(F: Any) -> Any:
+    """The wrench that a robot applies."""
+    return 0.0 - F if acts_on_robots() else F
+
+
+def tip_input(F: Any, frame: str) -> dict[str, Any]:
+    """The keywords of a simulation under the wrench F that a frame applies."""
+    return {"wrenches": {frame: -np.asarray(F)}} if acts_on_robots() else {"f_tip": F, "frame": frame}
+
+
+def by_tip(method: Callable[..., Any], *args: Any, F: Any, frame: str | None = None, **more: Any) -> Any:
+    """A method under the wrench F that a frame applies: `f_tip` of 0.2.0, or `wrenches` with the opposite sign."""
+    words = inspect.signature(method).parameters
+    if "f_tip" in words:
+        return method(*args, f_tip=F, **({} if frame is None else {"frame": frame}), **more)
+    if "wrench" in words:
+        return method(args[0], F, *args[1:], **more)
+    robot = getattr(method, "__self__", None)
+    robot = getattr(robot, "robot", robot)
+    name = frame or (args[0].tip if robot is None else robot.tip)
+    return method(*args, wrenches={name: -np.asarray(F, float)}, **more)
+
+
 calls("dynamics", {name: lambda name=name: dynamics(name) for name in TREES})
 calls(
     "dynamics",
@@ -946,10 +974,21 @@ calls(
         "christoffel": of_panda(lambda a, q, v, u: a.christoffel(q)),
         "momentum": of_panda(lambda a, q, v, u: [a.momentum(q, v), a.momentum(q, v, about="com")]),
         "with friction": lambda: arm("puma560").inverse_dynamics(*states(6), friction=True),
-        "f_tip": of_panda(lambda a, q, v, u: [a.inverse_dynamics(q, v, u, PUSH), a.forward_dynamics(q, v, u, PUSH)]),
+        "f_tip": of_panda(
+            lambda a, q, v, u: [
+                by_tip(a.inverse_dynamics, q, v, u, F=PUSH),
+                by_tip(a.forward_dynamics, q, v, u, F=PUSH),
+            ]
+        ),
         "wrenches": of_panda(
             lambda a, q, v, u: a.inverse_dynamics(
-                q, v, u, wrenches={"panda_link3": PUSH, "panda_link6": (PUSH, "local")}
+                q,
+                v,
+                u,
+                wrenches={
+                    name: PUSH if "f_tip" in inspect.signature(a.inverse_dynamics).parameters else -PUSH
+                    for name in ("panda_link3", "panda_link6")
+                },
             )
         ),
         "moving base": of_panda(lambda a, q, v, u: a.inverse_dynamics(q, v, u, base_velocity=PUSH)),
@@ -1044,17 +1083,21 @@ calls(
         "effective_mass": lambda: arm("planar-2r-points").effective_mass([0.0, np.pi / 2]),
         "effective_mass along": lambda: arm("panda").effective_mass(Q7, rows="position").along([1, 1, 0]),
         "static_torque": lambda: [
-            arm("panda").static_torque(Q7, PUSH),
-            arm("panda").static_torque(Q7, PUSH, gravity=True),
+            by_tip(arm("panda").static_torque, Q7, F=PUSH),
+            by_tip(arm("panda").static_torque, Q7, F=PUSH, gravity=True),
         ],
-        "largest_force": lambda: arm("panda").largest_force(Q7, [0, 0, -1]),
+        "largest_force": lambda: arm("panda").largest_force(Q7, [0, 0, 1 if acts_on_robots() else -1]),
         "holding_torque": lambda: at.holding_torque(arm("panda"), Q7, 2.0),
-        "virtual_work": lambda: at.virtual_work(arm("panda"), Q7, PUSH, np.ones(7), np.ones(7)),
+        "virtual_work": lambda: (
+            np.negative(at.virtual_work(arm("panda"), Q7, {arm("panda").tip: -PUSH}, np.ones(7), np.ones(7)))
+            if acts_on_robots()
+            else at.virtual_work(arm("panda"), Q7, PUSH, np.ones(7), np.ones(7))
+        ),
         "largest_wrench": lambda: pick(
             at.largest_wrench(
                 arm("planar-2r"),
                 [0.3, 0.8],
-                [0, 1, 0, 0, 0, 0],
+                [0, -1 if acts_on_robots() else 1, 0, 0, 0, 0],
                 torque_limits=30.0,
                 A_eq=[[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 1]],
                 b_eq=[0] * 4,
@@ -1364,12 +1407,12 @@ calls(
             wall().projection(Q_WALL),
             wall().jacobian(Q_WALL),
             wall().jacobian_dot(Q_WALL, QD_WALL),
-            wall().tip_wrench(Q_WALL, [-1 / 6]),
-            wall().tip_wrench(Q_WALL, [-1 / 6], rows=("vx", "vy")),
+            applied(wall().tip_wrench(Q_WALL, [-1 / 6])),
+            applied(wall().tip_wrench(Q_WALL, [-1 / 6], rows=("vx", "vy"))),
         ],
         "wall projections": lambda: [
             wall().acceleration_projection(Q_WALL),
-            wall().constraint_wrench(Q_WALL, [-1 / 6], "channel"),
+            applied(wall().constraint_wrench(Q_WALL, [-1 / 6], "channel")),
             wall().residual(Q_WALL),
             wall().k,
         ],
@@ -1617,10 +1660,8 @@ calls(
             rate_of(soft())(X_SOFT, [1.0, 0.5]),
             soft().joint_torque(*np.split(X_SOFT, 4)),
         ],
-        "deflection": lambda: pick(
-            soft().deflection(theta=[0.5, -0.4], f_tip=[0, 30, 0, 0, 0, 0]), "q converged stable"
-        ),
-        "motor_positions": lambda: soft().motor_positions([0.4, -0.3], [0, 30, 0, 0, 0, 0]),
+        "deflection": lambda: pick(by_tip(soft().deflection, [0.5, -0.4], F=[0, 30, 0, 0, 0, 0]), "q converged stable"),
+        "motor_positions": lambda: by_tip(soft().motor_positions, [0.4, -0.3], F=[0, 30, 0, 0, 0, 0]),
         "rigid_acceleration": lambda: [
             soft().rigid_acceleration([0.3, 0.5], [0.1, 0.2], [1.0, 0.5]),
             soft().slow_motor_positions([0.3, 0.5], [0.1, 0.2], [1.0, 0.5]),
@@ -1831,8 +1872,8 @@ calls(
         "tolerances": lambda: two(method="DOP853", dt=0.05, every=1, rtol=1e-12, atol=1e-12),
         "torques": lambda: two(tau=lambda t: [3 * np.sin(t), 0.5]),
         "torque rows": lambda: two(tau=np.linspace(0, 1, 1000).reshape(500, 2)),
-        "f_tip": lambda: two(f_tip=[0, 2.0, 0, 0, 0, 0]),
-        "f_tip in a frame": lambda: two(f_tip=[0, 2.0, 0, 0, 0, 0], frame="link1", expressed_in="local"),
+        "f_tip": lambda: two(**tip_input([0, 2.0, 0, 0, 0, 0], "tool")),
+        "f_tip in a frame": lambda: two(**tip_input([0, 2.0, 0, 0, 0, 0], "link1")),
         "disturbance": lambda: two(disturbance=lambda t: [0.1, -0.2 * t]),
         "function": lambda: two(pd_function),
         "function, sampled": lambda: two(pd_function, sample_time=0.005, torque_limits=30),
@@ -2261,9 +2302,11 @@ def _hybrid() -> Any:
 def _impedance() -> Any:
     three, q0, c = arm("planar-3r"), np.array([0.3, 0.6, -0.9]), dl.control
     law = c.Impedance(three, stiffness=[200.0, 400.0], damping=40.0, inertia=2.0, rows=("x", "y")).law()
-    flow = c.sensed(flow_of(three, f_tip=True), at.WRENCH, 0.005)
+    flow = flow_of(three, **({"wrenches": ["tool"]} if acts_on_robots() else {"f_tip": True}))
+    wrench = flow.inputs[3:]
+    flow = c.sensed(flow, wrench, 0.005)
     loop = closed(flow, law, three.fk(q0)[:2, 3])
-    given = {**law.parameters, **dict.fromkeys(at.WRENCH, 0.0), "f_x": -10.0}
+    given = {**law.parameters, **dict.fromkeys(wrench, 0.0), wrench[0]: 10.0 if acts_on_robots() else -10.0}
     return integrated(loop, [*q0, *[0.0] * 9], 1e-3, 1000, every=200, parameters=given)
 
 
@@ -3122,10 +3165,7 @@ TIMED_COMMANDS = ("bounds", "check", "verify", "report")  # they print how long 
 
 @cache
 def command() -> Any:
-    """The command line: the entry point of the installed package, or what `python -m dalembert` runs."""
-    with contextlib.suppress(Exception):
-        for entry in importlib.metadata.entry_points(group="console_scripts", name="dalembert"):
-            return entry.load()
+    """Return the click command behind `dalembert`."""
     return _first("main", [(module, "main") for module in _places("dalembert.cli")])
 
 
@@ -3195,7 +3235,7 @@ calls(
         "objects": of_zeros(lambda a, q: a.fk([object()] * 7)),
         "batches": of_zeros(lambda a, q: a.inverse_dynamics(np.zeros((2, 7)), np.zeros((3, 7)), q)),
         "the third argument": of_zeros(lambda a, q: a.inverse_dynamics(q, q, q[:2])),
-        "wrench": of_zeros(lambda a, q: a.inverse_dynamics(q, q, q, [1, 2, 3])),
+        "wrench": of_zeros(lambda a, q: by_tip(a.inverse_dynamics, q, q, q, F=[1, 2, 3])),
         "out shape": of_zeros(lambda a, q: a.mass_matrix(q, out=np.empty((7, 6)))),
         "out type": of_zeros(lambda a, q: a.mass_matrix(q, out=np.empty((7, 7), np.int64))),
         "frame": of_zeros(lambda a, q: a.fk(q, "panda_link9")),
@@ -3238,7 +3278,6 @@ calls(
         "uneven steps": lambda: simulate(arm("planar-2r"), q0=[0, 0], duration=1.0, dt=0.3),
         "integrator": lambda: simulate(arm("planar-2r"), q0=[0, 0], duration=1.0, method="rk9"),
         "reference": lambda: simulate(arm("planar-2r"), pd_law(), q0=[0, 0], duration=1.0, reference=[1, 2, 3]),
-        "frame without f_tip": lambda: simulate(arm("planar-2r"), q0=[0, 0], duration=1.0, frame="tool"),
         "seed without noise": lambda: simulate(arm("planar-2r"), q0=[0, 0], duration=1.0, seed=1),
         "sample_time": lambda: simulate(
             arm("planar-2r"), pd_law(), q0=[0, 0], reference=[1, 1], duration=1.0, sample_time=0.0015

@@ -303,36 +303,25 @@ def switch(name: str, value: object) -> bool:
     return bool(value)
 
 
-def wrenches_of(
-    wrenches: Mapping[str, object], expressed_in: str
-) -> tuple[tuple[tuple[str, str], ...], tuple[object, ...]]:
-    """((frame, expressed_in), …) of wrenches at frames, by name, and the wrenches themselves in that order."""
+def read_wrenches(wrenches: Mapping[str, object] | None) -> tuple[tuple[str, ...], tuple[object, ...]]:
+    """Return the frames of `wrenches`, sorted, and the wrenches that act there, in the same order."""
+    if wrenches is None:
+        return (), ()
     strange = [k for k in wrenches if not isinstance(k, str)] if isinstance(wrenches, Mapping) else [wrenches]
     if strange:
-        where = " as a frame" if isinstance(wrenches, Mapping) else ""
         raise InputError(
             "wrong-type",
             "wrenches",
-            problem="wrenches must be a dictionary of frames and what is applied there, {'link': (f, n)} or "
-            f"{{'link': ((f, n), 'local')}}; got {type(strange[0]).__name__}{where}",
+            strange[0],
+            expected="a dictionary of frame names and wrenches (force, moment)",
+            remedy='Write wrenches={"tool": [f_x, f_y, f_z, n_x, n_y, n_z]}, in world axes.',
         )
-    places, values = [], []
-    for frame in sorted(wrenches):
-        value, terms = wrenches[frame], expressed_in
-        if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str):
-            value, terms = value
-        places.append((frame, terms))
-        values.append(value)
-    return tuple(places), tuple(values)
+    frames = tuple(sorted(wrenches))
+    return frames, tuple(wrenches[frame] for frame in frames)
 
 
 # ------------------------------------------------------------------------------------------------- calls of kernels
-LAST = {
-    "f_tip": "(f, n)",
-    "base_velocity": "(v, ω)",
-    "base_acceleration": "(a, ω̇)",
-    "multipliers": "one per row of the constraints",
-}
+LAST = {"base_velocity": "(v, ω)", "base_acceleration": "(a, ω̇)", "multipliers": "one per row of the constraints"}
 
 
 POSITIONS = ("q", "q0", "q1")  # arguments that hold positions; others hold velocities, accelerations, torques
@@ -364,7 +353,7 @@ def check_call(
 
 def _shape_of(name: str, value: object, core: tuple[int, ...], owner: str, joints: Sequence[str]) -> tuple[int, ...]:
     if name in LAST or name.startswith("wrench"):
-        wanted = f"its last dimension must be {core[-1]}, {LAST.get(name, LAST['f_tip'])}"
+        wanted = f"its last dimension must be {core[-1]}, {LAST.get(name, '(force, moment)')}"
     elif not core:
         wanted = "it must be a number, or one for each state"
     else:

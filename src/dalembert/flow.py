@@ -22,8 +22,20 @@ Scalar = Any
 Scalars = Sequence[Scalar]
 Array = NDArray[np.float64]
 
-# How the components of a wrench are called where it is an input.
-WRENCH = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
+WRENCH = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")  # the components of a wrench: force [N], moment [N m]
+
+
+def wrench_inputs(frame: str) -> tuple[str, ...]:
+    """Return the names of the inputs of a flow that are the wrench at a frame: "tool.f_x", …, "tool.n_z"."""
+    return tuple(f"{frame}.{component}" for component in WRENCH)
+
+
+def wrench_frames(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the frames at which wrenches act, by the names of a flow's inputs."""
+    ends = (name.rpartition(".") for name in names)
+    return tuple(dict.fromkeys(frame for frame, _, component in ends if frame and component in WRENCH))
+
+
 # The energy books by the names of outputs, which `Run.audit` adds up: what is stored [J], brought in [W], lost [W].
 ENERGY, SUPPLY, LOSS = "_energy", ("supply_power", "input_power"), "_loss"
 MULTIPLIER = "multiplier of "

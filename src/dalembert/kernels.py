@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -43,7 +43,7 @@ T = TypeVar("T")
 def sizes(model: Model, options: Options) -> dict[str, Shape]:
     """The shape of every argument that a kernel may take."""
     vectors = dict.fromkeys(("q", "q0", "q1"), (model.nq,)) | dict.fromkeys(("qd", "qdd", "tau", "d"), (model.nv,))
-    wrenches = dict.fromkeys(("f_tip", "base_velocity", "base_acceleration", *wrench_names(options)), (6,))
+    wrenches = dict.fromkeys(("base_velocity", "base_acceleration", *wrench_names(options)), (6,))
     return {
         **vectors,
         **wrenches,
@@ -72,35 +72,35 @@ def _fixed(*shapes: Shape) -> Callable[[Model, dict[str, Any]], Shapes]:
     return lambda m, o: shapes
 
 
-def wrench_on_body(model: Model, q: Scalars, wrench: Scalars, frame: Frame, expressed_in: str) -> dict[int, Force]:
-    """A wrench given at a frame, as the wrench on the body that carries it, in that body's frame."""
+def wrench_on_body(model: Model, q: Scalars, wrench: Scalars, frame: Frame) -> dict[int, Force]:
+    """Return a wrench in world axes at the origin of a frame as a wrench on the frame's body, in the body's axes."""
     if frame.body < 0:
         return {}
-    F = Force(tuple(wrench[:3]), tuple(wrench[3:]))
-    if expressed_in == "local":
-        return {frame.body: F.to_parent(frame.pose)}
-    T = kinematics.frame_pose(model, q, Frame("", frame.body, Pose()))
-    if expressed_in == "spatial":
-        return {frame.body: F.to_child(T)}
-    turned = Force(matvec_t(T.R, F.f), matvec_t(T.R, F.n))  # world axes at the frame's origin
+    R = kinematics.frame_pose(model, q, Frame("", frame.body, Pose())).R
+    turned = Force(matvec_t(R, tuple(wrench[:3])), matvec_t(R, tuple(wrench[3:])))
     return {frame.body: turned.to_parent(Pose(p=frame.pose.p))}
 
 
 def wrench_names(options: Options) -> dict[str, str]:
-    """The arguments that hold the wrenches of the option `wrenches`, one for each (frame, expressed_in), and what the
-    user calls them."""
-    return {f"wrench{k}": f"wrenches[{frame!r}]" for k, (frame, _) in enumerate(options.get("wrenches", ()))}
+    """Return the arguments that hold the wrenches of the option `wrenches`, one per frame, with their names in
+    messages."""
+    return {f"wrench{k}": f"wrenches[{frame!r}]" for k, frame in enumerate(options.get("wrenches", ()))}
+
+
+def sum_wrenches(model: Model, q: Scalars, wrenches: Iterable[tuple[str, Scalars]]) -> dict[int, Force]:
+    """Return the sum of the wrenches that act on each body, of pairs (frame, wrench in world axes)."""
+    total: dict[int, Force] = {}
+    for frame, wrench in wrenches:
+        for body, F in wrench_on_body(model, q, wrench, model.frame(frame)).items():
+            total[body] = total[body] + F if body in total else F
+    return total
 
 
 def all_wrenches(model: Model, a: Arguments, o: Options) -> dict[int, Force]:
-    """All wrenches, added up body by body."""
-    places = [("f_tip", o["frame"], o["expressed_in"])] if "f_tip" in a else []
-    places += [(name, *place) for name, place in zip(wrench_names(o), o["wrenches"], strict=True)]
-    total: dict[int, Force] = {}
-    for name, frame, expressed_in in places:
-        for body, F in wrench_on_body(model, a["q"], a[name], model.frame(frame), expressed_in).items():
-            total[body] = total[body] + F if body in total else F
-    return total
+    """Return the wrenches among the arguments of a kernel, added up body by body."""
+    return sum_wrenches(
+        model, a["q"], ((frame, a[name]) for name, frame in zip(wrench_names(o), o["wrenches"], strict=True))
+    )
 
 
 def _base(a: Arguments) -> newton_euler.Acceleration | None:
@@ -371,9 +371,9 @@ def _task_columns(model: Model, o: Options) -> Shapes:
 
 def _lean(model: Model, names: tuple[str, ...], o: Options) -> Model:
     """Where only joint torques and accelerations come out, the lean model will do, but on a moving base."""
-    for frame in (o.get("frame"), *(frame for frame, _ in o.get("wrenches", ()))):
+    for frame in (o.get("frame"), *o.get("wrenches", ())):
         if frame is not None:
-            model.frame(frame)  # refused here, whether this call needs it or not
+            model.frame(frame)  # raises an error for an unknown frame
     return model if any(a.startswith("base_") for a in names) else lean(model)
 
 
@@ -423,8 +423,7 @@ def _jacobian(m: Model, a: Arguments, o: Options) -> object:
     return jacobians.jacobian(m, a["q"], m.frame(o["frame"]), o["expressed_in"])
 
 
-_LOADS = ("f_tip", "base_velocity", "base_acceleration")
-_DYNAMICS = {**_EXPRESSED, "friction": False}
+_BASE = ("base_velocity", "base_acceleration")
 _COLUMNS = {"friction": (), "rotor": False}
 
 ROWS: dict[str, Row[Model]] = {
@@ -453,10 +452,15 @@ ROWS: dict[str, Row[Model]] = {
         "q", lambda m, q: jacobians.center_of_mass_jacobian(m, q), lambda m, o: ((3, m.nv),), prepare=_massive
     ),
     "inverse_dynamics": Row(
-        ("q", "qd", "qdd"), _inverse_dynamics, _vector, {**_DYNAMICS, "wrenches": ()}, _LOADS, _lean
+        ("q", "qd", "qdd"), _inverse_dynamics, _vector, {"friction": False, "wrenches": ()}, _BASE, _lean
     ),
     "forward_dynamics": Row(
-        ("q", "qd", "tau"), _forward_dynamics, _vector, {**_DYNAMICS, "method": None, "wrenches": ()}, _LOADS, _movable
+        ("q", "qd", "tau"),
+        _forward_dynamics,
+        _vector,
+        {"friction": False, "method": None, "wrenches": ()},
+        _BASE,
+        _movable,
     ),
     "mass_matrix": _runs("q", lambda m, q: composite.mass_matrix(m, q), _square, prepare=_lean),
     "mass_matrix_dot": _runs("q qd", lambda m, q, qd: composite.mass_matrix_dot(m, q, qd), _square, prepare=_lean),
@@ -536,15 +540,18 @@ WORDS: dict[str, tuple[str, ...]] = {
 }
 
 
-def _read_wrenches(value: object) -> tuple[tuple[str, str], ...]:
-    try:
-        places = tuple((frame, expressed_in) for frame, expressed_in in value)  # type: ignore[attr-defined]
-    except (TypeError, ValueError):
-        raise InputError(f"the wrenches of a kernel are pairs (frame, expressed_in), got {value!r}") from None
-    for _, expressed_in in places:
-        if expressed_in not in jacobians.EXPRESSIONS:
-            raise unknown("expressed_in", expressed_in, jacobians.EXPRESSIONS)
-    return places
+def read_frames(value: object) -> tuple[str, ...]:
+    """Return the names of the frames at which wrenches act, checked."""
+    listed = tuple(value) if isinstance(value, (Sequence, Mapping)) and not isinstance(value, str) else (None,)
+    if not all(isinstance(frame, str) for frame in listed) or len(set(listed)) < len(listed):
+        raise InputError(
+            "wrong-type",
+            "wrenches",
+            value,
+            expected="a sequence of the names of different frames",
+            remedy='Write wrenches=["tool"], for example.',
+        )
+    return listed
 
 
 def _read_rows(value: object) -> tuple[int, ...]:
@@ -559,7 +566,7 @@ def _read_rows(value: object) -> tuple[int, ...]:
 
 # Options that are several things, and how they are read.
 LISTS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
-    "wrenches": _read_wrenches,
+    "wrenches": read_frames,
     "rows": _read_rows,
     "friction": regressor.friction_columns,  # of a regressor; elsewhere a switch
 }

@@ -21,6 +21,21 @@ RENAMED: tuple[tuple[str, str, str], ...] = (
     ("Firmware.code", "instructions", "`step.kernel.operations`"),
     ("Firmware.code", "stack", "removed: measure it in an emulator or with the linker of your project"),
     ("Firmware.code", "assembly", "removed: disassemble the object file"),
+    (
+        "Robot.inverse_dynamics, forward_dynamics",
+        "f_tip=F, frame=name",
+        "`wrenches={name: -F}`: wrenches act on the robot",
+    ),
+    ("Robot.inverse_dynamics, forward_dynamics", "expressed_in", "wrenches are in world axes"),
+    ("Robot.flow", "f_tip=True, frame=name", "`wrenches=[name]`"),
+    ("Robot.static_torque", "wrench, frame", "`wrenches={name: -F}`"),
+    ("dalembert.Inputs", "f_tip, frame, expressed_in", "`wrenches={name: -F}`"),
+    ("Run", "f_tip", "`wrenches`"),
+    ("dalembert.control", "WRENCH", "wrench_inputs"),
+    ("Robot.plan", "start", "q0"),
+    ("Robot.plan", "goal=T, frame=name", "`goal={name: T}`"),
+    ("Robot.plan", "held", "locked"),
+    ("dalembert.identification", "locked", "Robot.lock"),
 )
 
 

@@ -19,13 +19,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import kernels
 from dalembert.algorithms import regressor
-from dalembert.arguments import array, need, number, six_of_inertia, switch, three, wrenches_of
+from dalembert.arguments import array, need, number, read_wrenches, six_of_inertia, switch, three
 from dalembert.describe.chain import counted
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Inertial, Joint, Link, Loop, Origin
 from dalembert.describe.scene import ROOT, with_base
-from dalembert.display import Displayed
-from dalembert.errors import DescriptionError, InputError, ModelWarning, unknown
+from dalembert.display import Displayed, align
+from dalembert.errors import DescriptionError, InputError, ModelWarning, UnknownNameError, unknown
 from dalembert.files import whole
 from dalembert.kernels import TABLE, need_tree
 from dalembert.lazy import LateMethod
@@ -34,7 +34,8 @@ from dalembert.system import REFUSED, Kernels, Key, Limits, Linearization, read_
 from dalembert.units import position_units, state_units
 
 if TYPE_CHECKING:
-    from dalembert.bounds.bounds import bounds as bounds_
+    import dalembert  # the front door: planning and notebooks stand above robots
+    from dalembert.bounds.search import bounds as bounds_
     from dalembert.collision import along as along_, edges as edges_, of_robot as of_robot_
     from dalembert.compile import Kernel
     from dalembert.describe.description import Drive, Limit
@@ -57,8 +58,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 T = TypeVar("T")
 ORIGIN, BASE = Origin(), Link("base")
-NO_LOADS: tuple[tuple[str, ...], tuple[object, ...], tuple[tuple[str, str], ...]] = ((), (), ())
+NO_LOADS: tuple[tuple[str, ...], tuple[object, ...], tuple[str, ...]] = ((), (), ())
 PAYLOAD = ":payload"  # ends the name of the fixed joint that holds one
+FRAME = ":frame"  # ends the name of the fixed joint of a frame that was added
 
 
 class Robot(Displayed):
@@ -256,6 +258,96 @@ class Robot(Displayed):
         if not self.loops:
             return self
         return self.once("tree", lambda: self._remade(replace(self.description, loops=())))
+
+    def with_frame(self, name: str, T: ArrayLike | None = None, *, parent: str | None = None) -> Robot:
+        """Return the same robot with one more frame, fixed to another.
+
+        Parameters
+        ----------
+        name : str
+            Name of the new frame.
+        T : array_like, shape (4, 4), optional
+            Pose of the new frame in `parent`, as `dalembert.pose` returns it. The identity if not given.
+        parent : str, optional
+            The frame that carries the new one; the tip if not given.
+
+        Examples
+        --------
+        >>> import dalembert as dl
+        >>> arm = dl.load("planar-2r").with_frame("tcp", dl.pose([0.1, 0, 0])).with_tip("tcp")
+        >>> arm.fk([0.0, 0.0])[:3, 3]
+        array([2.1, 0. , 0. ])
+        """
+        d = self.description
+        if not isinstance(name, str) or not name:
+            raise InputError("wrong-type", "name", name, expected="the name of the new frame")
+        if name in {link.name for link in d.links} or f"{name}{FRAME}" in {joint.name for joint in d.joints}:
+            raise InputError(
+                "duplicate", "name", name, expected=f"a name that no frame of {d.name!r} has", remedy="Choose another."
+            )
+        carrier = self.model.frame(parent).name
+        origin = ORIGIN if T is None else _origin_of(T)
+        tip = d.tip if d.tip is not None else self.model.tip
+        joints = (*d.joints, Joint(f"{name}{FRAME}", "fixed", carrier, name, origin))
+        return self._remade(replace(d, links=(*d.links, Link(name)), joints=joints, tip=tip))
+
+    def lock(self, positions: Mapping[str, float]) -> Robot:
+        """Return the same robot with some joints fixed for good: a gripper's fingers, a rail.
+
+        Parameters
+        ----------
+        positions : dict of float
+            Position [rad, m] of each joint that is fixed, by its name.
+
+        Returns
+        -------
+        Robot
+            Its joints are the others, in their order. Joints that mimic a locked one are fixed, too.
+
+        Examples
+        --------
+        >>> import dalembert as dl
+        >>> dl.load("planar-3r").lock({"joint2": 0.5}).joint_names
+        ('joint1', 'joint3')
+        """
+        from dalembert.describe.lock import lock
+
+        if not isinstance(positions, Mapping):
+            raise InputError("wrong-type", "positions", positions, expected="a dictionary of joint names and positions")
+        for name in positions:
+            if name not in self.joint_names:
+                raise UnknownNameError("joint", name, self.joint_names, argument="positions")
+        several = [c.name for c in self.model.coordinates if c.joint.nq > 1 and c.name in positions]
+        if several:
+            raise InputError(
+                "unsupported", "positions", several[0], expected="joints of one coordinate", remedy="Use another base."
+            )
+        fixed = {name: number(f"positions[{name!r}]", value) for name, value in positions.items()}
+        return self._remade(replace(lock(self.description, fixed), tip=self.description.tip or self.tip))
+
+    def configuration(self, positions: Mapping[str, float] | None = None) -> Array:
+        """Return joint positions by name, with the other joints at home.  (nq,).
+
+        Parameters
+        ----------
+        positions : dict of float
+            Position [rad, m] of each joint by its name. Joints of several positions have a name for each:
+            "base_x", …, as in `states`.
+
+        Examples
+        --------
+        >>> import dalembert as dl
+        >>> dl.load("planar-3r").configuration({"joint2": 0.3})
+        array([0. , 0.3, 0. ])
+        """
+        if positions is not None and not isinstance(positions, Mapping):
+            raise InputError("wrong-type", "positions", positions, expected="a dictionary of joint names and positions")
+        q, names = self.home, self.model.names("position")
+        for name, value in (positions or {}).items():
+            if name not in names:
+                raise UnknownNameError("joint", name, names, argument="positions")
+            q[names.index(name)] = number(f"positions[{name!r}]", value)
+        return q
 
     def with_home(self, q: ArrayLike) -> Robot:
         """The same robot that starts from these joint positions, (nq,)."""
@@ -458,6 +550,23 @@ class Robot(Displayed):
         loops = f"{counted(len(self.loops))}, " if self.loops else ""
         return f"<Robot {self.name!r}: {joints}, {loops}{len(self.frames)} frames>"
 
+    def __str__(self) -> str:
+        """A card: masses and gravity, and a line per joint with its limits."""
+        limits, rows = self.limits, [("joint", "kind", "position", "velocity", "effort")]
+        for c in self.model.coordinates:
+            turns, one = "rad" in c.joint.units[0], c.joint.nq == 1
+            unit = "rad" if turns else "m"
+            span = limits.lower[c.position], limits.upper[c.position]
+            low, high, speed, force = (
+                f"{x:.4g}".replace("inf", "∞") for x in (*span, limits.velocity[c.first], limits.effort[c.first])
+            )
+            own = (f"{low} … {high} {unit}", f"{speed} {unit}/s", f"{force} {'N m' if turns else 'N'}")
+            rows.append((c.name, c.joint.kind, *(own if one else ("", "", ""))))
+        card = repr(self).strip("<>").replace("Robot ", "", 1)
+        gravity = ", ".join(f"{x:g}" for x in self.model.gravity)
+        head = f"{card}, tip {self.tip!r}, {self.total_mass:.4g} kg, gravity ({gravity}) m/s²"
+        return "\n".join([head, *("  " + line for line in align(rows))])
+
     def __reduce__(self) -> Any:
         return (_restored, (self.description, self.threads))
 
@@ -538,7 +647,7 @@ class Robot(Displayed):
         collision, clearance, contacts = of_robot_.collision, of_robot_.clearance, of_robot_.contacts
         certify_edge, certify_path = edges_.certify_edge, edges_.certify_path
         certify_motion, contact_spans = along_.certify_motion, along_.contact_spans
-        plan: Callable[..., Any]  # `planning.motion.plan`, which stands above
+        plan, show = dalembert.planning.plan, dalembert.notebook.show
     else:
         hessian = LateMethod("dalembert.kinematics.jacobian:hessian")
         inverse_velocity = LateMethod("dalembert.kinematics.velocity:inverse_velocity")
@@ -556,7 +665,7 @@ class Robot(Displayed):
         task_space = LateMethod("dalembert.kinematics.task_space:task_space")
         task_regressor = LateMethod("dalembert.kinematics.task_space:task_regressor")
         workspace = LateMethod("dalembert.kinematics.workspace:workspace")
-        bounds = LateMethod("dalembert.bounds.bounds:bounds")
+        bounds = LateMethod("dalembert.bounds.search:bounds")
         ik = LateMethod("dalembert.kinematics.ik.numeric:ik")
         ik_all = LateMethod("dalembert.kinematics.ik.closed_form:closed_form")
         ik_tasks = LateMethod("dalembert.kinematics.ik.prioritized:ik_tasks")
@@ -568,6 +677,7 @@ class Robot(Displayed):
         certify_motion = LateMethod("dalembert.collision.along:certify_motion")
         contact_spans = LateMethod("dalembert.collision.along:contact_spans")
         plan = LateMethod("dalembert.planning.motion:plan")
+        show = LateMethod("dalembert.apps.notebook.show:show")
 
     # -------------------------------------------------------------------------------------------- dynamics
     def inverse_dynamics(
@@ -575,32 +685,51 @@ class Robot(Displayed):
         q: ArrayLike,
         qd: ArrayLike,
         qdd: ArrayLike,
-        f_tip: ArrayLike | None = None,
         *,
-        frame: str | None = None,
-        expressed_in: str = "world",
+        wrenches: Mapping[str, ArrayLike] | None = None,
         friction: bool = False,
-        wrenches: Mapping[str, Any] | None = None,
         base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         out: Array | None = None,
     ) -> Array:
-        """Joint torques τ = M q̈ + c + g + Jᵀ f_tip + Σ J_iᵀ F_i [+ friction].  (..., n) [N m, N].  Newton–Euler.
+        """Return the joint torques τ = M q̈ + c + g − Σ J_iᵀ F_i [+ friction], by the Newton–Euler recursion.
 
-        `f_tip` (..., 6): the wrench (f, n) that the tip applies to the environment, in world axes at the frame's
-        origin unless `expressed_in` says "local" or "spatial". `wrenches`: more of them, at any frames by name, with
-        the same sign, {"link3": F, "tool": (F, "local")}. `base_velocity` (v, ω) and `base_acceleration` (a, ω̇) of a
-        moving base, in its axes, a being the acceleration of its origin."""
-        given, extra, places = NO_LOADS
-        bare = f_tip is None and wrenches is None and base_velocity is None and base_acceleration is None
-        if not bare or frame is not None or expressed_in != "world":
-            given, extra, places = _read_loads(f_tip, frame, expressed_in, wrenches, base_velocity, base_acceleration)
+        Parameters
+        ----------
+        q, qd, qdd : array_like, shapes (..., nq), (..., nv), (..., nv)
+            Joint positions, velocities and accelerations.
+        wrenches : dict of array_like of shape (..., 6), optional
+            External wrenches that act **on** the robot, by the name of the frame: (force [N], moment [N m]) in world
+            axes, at the origin of the frame.
+        friction : bool
+            Add the friction and the joint springs of the model.
+        base_velocity, base_acceleration : array_like, shape (..., 6), optional
+            Motion of a moving base in its own axes: (v, ω), and (a, ω̇) with the acceleration a of its origin.
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray, shape (..., nv)
+            Torques [N m], forces of prismatic joints [N].
+
+        Examples
+        --------
+        >>> import dalembert as dl
+        >>> arm = dl.load("planar-2r")
+        >>> rest = [0.0, 0.0]
+        >>> arm.inverse_dynamics(rest, rest, rest, wrenches={"tool": [0, 10.0, 0, 0, 0, 0]})  # an upward push helps
+        array([-0.38 , -5.095])
+        """
+        given, extra, frames = NO_LOADS
+        if wrenches is not None or base_velocity is not None or base_acceleration is not None:
+            given, extra, frames = _read_loads(wrenches, base_velocity, base_acceleration)
         elif friction is False and out is None:
             try:
                 return self._calls["inverse_dynamics"](q, qd, qdd)  # the short way: a look-up, and the compiled call
             except REFUSED:
                 pass  # the long way says what is wrong
-        key = ("inverse_dynamics", given, frame, expressed_in, switch("friction", friction), places)
+        key = ("inverse_dynamics", given, switch("friction", friction), frames)
         return self._run(key, out, q, qd, qdd, *extra)
 
     def forward_dynamics(
@@ -608,63 +737,77 @@ class Robot(Displayed):
         q: ArrayLike,
         qd: ArrayLike,
         tau: ArrayLike,
-        f_tip: ArrayLike | None = None,
         *,
-        frame: str | None = None,
-        expressed_in: str = "world",
+        wrenches: Mapping[str, ArrayLike] | None = None,
         friction: bool = False,
         method: str | None = None,
-        wrenches: Mapping[str, Any] | None = None,
         base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         out: Array | None = None,
     ) -> Array:
-        """Joint accelerations q̈ = M⁻¹ (τ − c − g − Jᵀ f_tip − Σ J_iᵀ F_i [− friction]).  (..., n).
+        """Return the joint accelerations q̈ = M⁻¹ (τ − c − g + Σ J_iᵀ F_i [− friction]).
 
-        `method`: "articulated" (articulated bodies), "factorized" (M \\ …), or None for the faster one. The other
-        arguments are those of `inverse_dynamics`, whose inverse this is."""
-        given, extra, places = NO_LOADS
-        bare = f_tip is None and wrenches is None and base_velocity is None and base_acceleration is None
-        if not bare or frame is not None or expressed_in != "world":
-            given, extra, places = _read_loads(f_tip, frame, expressed_in, wrenches, base_velocity, base_acceleration)
+        Parameters
+        ----------
+        q, qd, tau : array_like, shapes (..., nq), (..., nv), (..., nv)
+            Joint positions, velocities and torques.
+        wrenches : dict of array_like of shape (..., 6), optional
+            External wrenches that act **on** the robot, by the name of the frame: (force [N], moment [N m]) in world
+            axes, at the origin of the frame.
+        friction : bool
+            Subtract the friction and the joint springs of the model.
+        method : {"articulated", "factorized"}, optional
+            Articulated-body algorithm, or factorization of M; the faster one if not given.
+        base_velocity, base_acceleration, out
+            As in `inverse_dynamics`, whose inverse this is.
+
+        Returns
+        -------
+        numpy.ndarray, shape (..., nv)
+            Accelerations [rad/s², m/s²].
+        """
+        given, extra, frames = NO_LOADS
+        if wrenches is not None or base_velocity is not None or base_acceleration is not None:
+            given, extra, frames = _read_loads(wrenches, base_velocity, base_acceleration)
         elif method is None and friction is False and out is None:
             try:
                 return self._calls["forward_dynamics"](q, qd, tau)  # the short way: a look-up, and the compiled call
             except REFUSED:
                 pass  # the long way says what is wrong
-        key = ("forward_dynamics", given, frame, expressed_in, switch("friction", friction), method, places)
+        key = ("forward_dynamics", given, switch("friction", friction), method, frames)
         return self._run(key, out, q, qd, tau, *extra)
 
     def flow(
         self,
         friction: bool | str = False,
-        f_tip: bool = False,
-        frame: str | None = None,
-        expressed_in: str = "world",
         *,
+        wrenches: Sequence[str] = (),
         energies: bool = False,
         books: bool = False,
         momenta: bool = False,
         payload: bool | Sequence[float] = False,
+        frame: str | None = None,
         parameters: Sequence[str] = (),
     ) -> Flow:
-        """The robot under joint torques, as `simulate` takes it: x = (q, q̇), u = (τ [, f_tip] [, payload]),
-        q̈ = M⁻¹ (τ − c − g [− friction] [− Jᵀ f_tip]).
+        """Return the robot under joint torques, as `simulate` takes it: x = (q, q̇), u = (τ [, F_i …] [, payload]),
+        q̈ = M⁻¹ (τ − c − g + Σ J_iᵀ F_i [− friction]).
 
-        `friction` adds the model's friction, damping and springs; "sticking": dry friction holds joints at rest. With
-        `f_tip` the wrench that the tip (or `frame`) applies to the environment is an input too, 6 numbers after τ.
+        `friction` adds the model's friction, damping and springs; "sticking": dry friction holds joints at rest.
+        `wrenches` names frames; the wrench that acts on the robot at each, (force, moment) in world axes, is an input
+        of six numbers, "tool.f_x" to "tool.n_z" of the frame "tool", after τ.
         `energies`: kinetic and potential energy are observed [J]; `books`: also what is supplied, stored in springs and
         lost. With `payload`, a point in the tip's frame (or `frame`'s) [m], the mass of a load there is an input,
         payload_mass [kg]; with True the point too: payload_x, payload_y, payload_z. Runs of one batch then carry
         different loads. `parameters` named here, of `flow_parameters`, are inputs too, the last, in place of the
         model's numbers. With `momenta` the state is (q, p), p = M q̇, the coordinates in which implicit midpoint is
-        symplectic: q̇ = M⁻¹ p, ṗ = Cᵀ q̇ − g + τ; there is no friction and no f_tip then, and q̇ is observed first.
+        symplectic: q̇ = M⁻¹ p, ṗ = Cᵀ q̇ − g + τ; there are no friction and no wrenches then, and q̇ is observed first.
 
         Made once for the same words, so that its loops are compiled once."""
         from dalembert.flows.robot import robot_flow
 
         where = payload if isinstance(payload, bool) else three("payload", payload)
-        words = (friction, f_tip, frame, expressed_in, energies, books, momenta, where, tuple(parameters))
+        frames = kernels.read_frames(wrenches)
+        words = (friction, frames, energies, books, momenta, where, frame, tuple(parameters))
         key = ("flow", *words, type(friction))
         return self.once(key, lambda: robot_flow(self, *words))
 
@@ -759,10 +902,11 @@ class Robot(Displayed):
     ) -> Array:
         """Y(q, q̇, q̈) with Y π = M q̈ + c + g.  (..., n, 10·bodies [+ n rotor] [+ 2n friction]).
 
-        π is `parameters(...)`. Rotor inertia is part of M and of inverse dynamics: with rotors, Y π equals inverse
-        dynamics only if rotor=True. The friction columns are viscous and symmetric Coulomb friction, or those named:
-        friction=("viscous", "coulomb+", "coulomb-", "offset", "stribeck", "power"), n columns each, with + and − those
-        of one direction. Springs have none; where one column stands for both directions, π holds the mean."""
+        π is `parameters(...)`. Wrenches F_i that act on the robot add to the measured side, Y π = τ + Σ J_iᵀ F_i. Rotor
+        inertia is part of M and of inverse dynamics: with rotors, Y π equals inverse dynamics only if rotor=True. The
+        friction columns are viscous and symmetric Coulomb friction, or those named: friction=("viscous", "coulomb+",
+        "coulomb-", "offset", "stribeck", "power"), n columns each, with + and − those of one direction. Springs have
+        none; where one column stands for both directions, π holds the mean."""
         columns = regressor.friction_columns(friction)
         return self._run(("regressor", (), columns, switch("rotor", rotor)), out, q, qd, qdd)
 
@@ -781,10 +925,20 @@ class Robot(Displayed):
         qdd: ArrayLike,
         friction: bool = False,
         *,
+        wrenches: Mapping[str, ArrayLike] | None = None,
         out: tuple[Array, Array, Array] | None = None,
     ) -> tuple[Array, Array, Array]:
-        """(∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈) of inverse dynamics; the last is M.  (..., n, n) each."""
-        return self._run(("inverse_dynamics_derivatives", (), switch("friction", friction)), out, q, qd, qdd)
+        """Return (∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈) of inverse dynamics; the last is M.  (..., n, n) each.
+
+        `wrenches` act on the robot as in `inverse_dynamics`, constant in world axes: −∂(Σ J_iᵀ F_i)/∂q is part of the
+        first."""
+        key = ("inverse_dynamics_derivatives", (), switch("friction", friction))
+        if not wrenches:
+            return self._run(key, out, q, qd, qdd)
+        from dalembert.kinematics.statics import static_stiffness
+
+        D_q, *others = self._run(key, None, q, qd, qdd)
+        return _filled(out, D_q - static_stiffness(self, q, wrenches), *others)
 
     def forward_dynamics_derivatives(
         self,
@@ -793,10 +947,20 @@ class Robot(Displayed):
         tau: ArrayLike,
         friction: bool = False,
         *,
+        wrenches: Mapping[str, ArrayLike] | None = None,
         out: tuple[Array, Array, Array] | None = None,
     ) -> tuple[Array, Array, Array]:
-        """(∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ) of forward dynamics; the last is M⁻¹.  (..., n, n) each."""
-        return self._run(("forward_dynamics_derivatives", (), switch("friction", friction)), out, q, qd, tau)
+        """Return (∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ) of forward dynamics; the last is M⁻¹.  (..., n, n) each.
+
+        `wrenches` act on the robot as in `forward_dynamics`, constant in world axes: M⁻¹ ∂(Σ J_iᵀ F_i)/∂q is part of
+        the first."""
+        key = ("forward_dynamics_derivatives", (), switch("friction", friction))
+        if not wrenches:
+            return self._run(key, out, q, qd, tau)
+        from dalembert.kinematics.statics import static_stiffness, static_torque
+
+        D_q, D_qd, D_tau = self._run(key, None, q, qd, array("tau", tau, nan=True) - static_torque(self, q, wrenches))
+        return _filled(out, D_q + D_tau @ static_stiffness(self, q, wrenches), D_qd, D_tau)
 
     def equations(
         self,
@@ -851,7 +1015,8 @@ class Robot(Displayed):
     def kernel(self, name: str, given: Sequence[str] = (), **options: object) -> Kernel:
         """The compiled object behind a method: callable on arrays, with its operations, signature and IR.
 
-        `given` names the optional arguments that will be passed ("f_tip", …); `options` are the method's."""
+        `given` names the optional arguments that will be passed ("base_velocity", …); `options` are the method's,
+        wrenches=["tool"] for one."""
         return self._kernels.get(name, given, options)
 
     def run(self, key: Key, *arguments: object) -> Any:
@@ -877,6 +1042,25 @@ class Robot(Displayed):
         return self._kernels.run_first(key, out, *arguments)
 
     # ---------------------------------------------------------------------------------------------- export
+    def save(self, path: str | Path) -> Path:
+        """Write the robot to a file, which `dalembert.load` reads.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file with the ending .urdf or .toml.
+
+        Returns
+        -------
+        pathlib.Path
+            The path of the file.
+        """
+        ending = Path(path).suffix.lower()
+        if ending not in (".urdf", ".toml"):
+            raise InputError("unsupported", "path", str(path), expected="a .urdf or .toml file")
+        (self.to_urdf if ending == ".urdf" else self.to_toml)(path)
+        return Path(path)
+
     def to_urdf(self, path: str | Path | None = None) -> str:
         """The robot as URDF text; written to `path` if given."""
         from dalembert.describe.urdf_write import write_urdf
@@ -940,22 +1124,32 @@ def _restored(description: Description, threads: int) -> Robot:
 
 
 def _read_loads(
-    f_tip: ArrayLike | None,
-    frame: str | None,
-    expressed_in: str,
-    wrenches: Mapping[str, Any] | None,
-    base_velocity: ArrayLike | None,
-    base_acceleration: ArrayLike | None,
-) -> tuple[tuple[str, ...], tuple[object, ...], tuple[tuple[str, str], ...]]:
-    """The optional arguments of the dynamics that were given: their names, their values, and where wrenches act."""
-    if f_tip is None:
-        for word, value, usual in (("frame", frame, None), ("expressed_in", expressed_in, "world")):
-            if value != usual and not (word == "expressed_in" and wrenches):
-                raise InputError(f"{word}={value!r} is that of f_tip, and there is none: leave it out")
-    named = {"f_tip": f_tip, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
+    wrenches: Mapping[str, ArrayLike] | None, base_velocity: ArrayLike | None, base_acceleration: ArrayLike | None
+) -> tuple[tuple[str, ...], tuple[object, ...], tuple[str, ...]]:
+    """Return the names of the optional arguments of the dynamics that were given, their values, and the frames at which
+    wrenches act."""
+    named = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
     given = {name: value for name, value in named.items() if value is not None}
-    places, values = ((), ()) if wrenches is None else wrenches_of(wrenches, expressed_in)
-    return tuple(given), (*given.values(), *values), places
+    frames, values = read_wrenches(wrenches)
+    return tuple(given), (*given.values(), *values), frames
+
+
+def _filled(out: tuple[Array, Array, Array] | None, *values: Array) -> tuple[Array, Array, Array]:
+    """Return the values, in the arrays `out` if given."""
+    if out is not None:
+        for array, value in zip(out, values, strict=True):
+            array[...] = value
+    D_q, D_qd, D_u = values if out is None else out
+    return D_q, D_qd, D_u
+
+
+def _origin_of(T: ArrayLike) -> Origin:
+    """Return a pose (4, 4) as the origin of a joint."""
+    from dalembert.poses import euler_angles, read_pose
+
+    pose = read_pose("T", array("T", T, (4, 4)))
+    xyz, rpy = three("T", pose[:3, 3]), three("T", euler_angles(pose[:3, :3], "rpy"))
+    return Origin(xyz, rpy)
 
 
 def _origin(name: str, value: Origin | Sequence[float]) -> Origin:

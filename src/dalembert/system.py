@@ -55,9 +55,9 @@ class System(Protocol):
 
     `states` and `inputs` name the entries of x and u of `flow()`, and `units` gives the unit of each by its name (""
     where nobody knows). `flow(**options)` is the system as simulation and control take it: each system's own method
-    says which options it takes (friction=, f_tip=, energies=, …), and refuses others. `kernel(name, given, **options)`
-    is a compiled function by its name, "mass_matrix", "forward_dynamics", … where the system has such a thing; unknown
-    names are refused by `errors.unknown`."""
+    says which options it takes (friction=, wrenches=, energies=, …), and refuses others. `kernel(name, given,
+    **options)` is a compiled function by its name, "mass_matrix", "forward_dynamics", … where the system has such a
+    thing; unknown names are refused by `errors.unknown`."""
 
     @property
     def name(self) -> str: ...

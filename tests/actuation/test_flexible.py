@@ -146,16 +146,16 @@ def test_vibration_in_time():
 
 # ------------------------------------------------------------------------------------------------------ statics
 def test_static_deflection():
-    """K (q − θ) + g(q) + Jᵀ f = 0, solved; `motor_positions` is its inverse."""
-    f = [0.0, 30.0, 0.0, 0.0, 0.0, 2.0]
+    """K (q − θ) + g(q) − Jᵀ F = 0, solved; `motor_positions` is its inverse."""
+    wrenches = {PLAIN.tip: [0.0, -30.0, 0.0, 0.0, 0.0, -2.0]}
     theta = np.array([0.5, -0.4])
-    found = UNDAMPED.deflection(theta, f)
+    found = UNDAMPED.deflection(theta, wrenches=wrenches)
     q = found.q
-    load = PLAIN.inverse_dynamics(q, 0 * q, 0 * q, f)
+    load = PLAIN.inverse_dynamics(q, 0 * q, 0 * q, wrenches=wrenches)
     assert found.converged and found.stable and found.residual < 1e-9
     assert error(np.asarray(UNDAMPED.stiffness) * (theta - q), load) < SOLVED
     assert np.abs(q - theta).max() > 0.05  # far from linear
-    assert error(UNDAMPED.motor_positions(q, f), theta) < SOLVED
+    assert error(UNDAMPED.motor_positions(q, wrenches=wrenches), theta) < SOLVED
     weight = UNDAMPED.deflection(theta)
     assert error(weight.q, theta - PLAIN.gravity_torque(weight.q) / UNDAMPED.stiffness) < SOLVED
     assert UNDAMPED.motor_positions(np.zeros((3, 2))).shape == (3, 2)
@@ -341,7 +341,10 @@ def test_link_with_tip_mass_against_its_parts():
         (lambda: SOFT.inverse_dynamics(*np.zeros((5, 2))), "inverse dynamics needs damping=0"),
         (lambda: SOFT.modes([0.0]), "q has shape (1,); it must be (2,)"),
         (lambda: SOFT.deflection([0.0, math.nan]), "theta[1] is nan; it must be a finite number"),
-        (lambda: SOFT.deflection([0.0, 0.0], [1.0]), "f_tip has shape (1,); its last dimension must be 6"),
+        (
+            lambda: SOFT.deflection([0.0, 0.0], wrenches={PLAIN.tip: [1.0]}),
+            "has shape (1,); its last dimension must be 6",
+        ),
         (lambda: SOFT.linearize(np.zeros(4), np.zeros(2)), "x has shape (4,); its last dimension must be 8"),
         (lambda: FlexibleLink(0.0, 1, 1, 1), "the length of a FlexibleLink is 0.0"),
         (lambda: FlexibleLink(1, 1, 1, -1), "the hub inertia of a FlexibleLink is -1.0; it must not be less than 0"),

@@ -321,7 +321,7 @@ def test_a_disturbance_is_a_torque():
         + disturbance
         + np.swapaxes(J, -1, -2) @ wrench
     )
-    found = robot.forward_dynamics(q, qd, tau - disturbance, wrench, frame=frame, friction=True)
+    found = robot.forward_dynamics(q, qd, tau - disturbance, wrenches={frame: -wrench}, friction=True)
     assert error(found, qdd) < SOLVED
 
 

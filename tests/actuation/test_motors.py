@@ -285,29 +285,28 @@ def test_rotor_inertia_is_counted_once():
     assert error(other.mass_matrix(q), links + 0.1 * np.eye(6)) < ROUNDING
 
 
-@pytest.mark.parametrize("expressed_in", ["world", "local"])
-def test_a_wrench_at_the_tip(expressed_in):
-    """Behind ideal drives it is the robot's own f_tip, on oblique axes too; and what it gives away is not stored."""
+def test_a_wrench_at_the_tip():
+    """Behind ideal drives it is the robot's own, on oblique axes too; and its power is part of the supply."""
     tree = dl.Robot(random_tree(4, 5, chain=True, rotors=True))
     robot = DrivenRobot(tree, TorqueSource(), [1.0] * 5)
-    flow = robot.flow(f_tip=True, expressed_in=expressed_in)
-    assert flow.inputs == (*robot.inputs, "f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
+    flow = robot.flow(wrenches=[tree.tip])
+    assert flow.inputs == (*robot.inputs, *(f"{tree.tip}.{x}" for x in ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")))
     q, qd, tau, F = np.split(np.random.default_rng(0).normal(size=21), [5, 10, 15])
-    wanted = tree.forward_dynamics(q, qd, tau, F, expressed_in=expressed_in)
+    wanted = tree.forward_dynamics(q, qd, tau, wrenches={tree.tip: F})
     u = np.r_[tau, F]
     assert error(compiled(flow)(0.0, np.r_[q, qd], u)[5:], wanted) < SOLVED
-    power = tau @ qd - F @ tree.jacobian(q, expressed_in=expressed_in) @ qd
+    power = tau @ qd + F @ tree.jacobian(q) @ qd
     assert observed(flow)(0.0, np.r_[q, qd], u)[0] == pytest.approx(power)
-    named = robot.flow(f_tip=True, frame=tree.bodies[1], expressed_in=expressed_in)
-    other = tree.forward_dynamics(q, qd, tau, F, frame=tree.bodies[1], expressed_in=expressed_in)
-    assert error(named.rate(0.0, [*q, *qd], [*u])[5:], other) < SOLVED
+    both = robot.flow(wrenches=[tree.bodies[1], tree.tip])
+    other = tree.forward_dynamics(q, qd, tau, wrenches={tree.tip: 2 * F, tree.bodies[1]: F})
+    assert error(both.rate(0.0, [*q, *qd], [*u, *(2 * F)])[5:], other) < SOLVED
 
 
 def test_books_with_a_wrench_at_the_tip():
     robot = DrivenRobot(PLAIN, MOTOR, Transmission.gears([Gear(30, 0.8), Gear(20, 0.9)]))
     x0, F = [0.4, -0.3, 0.5, 0.2, 0.1, -0.2], np.array([3.0, -4.0, 0.0, 0.0, 0.0, 0.5])
     powers = ("supply_power", *driven.LOSSES)
-    flow, push = robot.flow(f_tip=True), swinging(2)
+    flow, push = robot.flow(wrenches=[PLAIN.tip]), swinging(2)
     supplied, losses, change = books(flow, x0, lambda t: np.r_[push(t), F], 0.6, powers, driven.ENERGIES, 1e-10)
     assert abs(supplied - losses.sum() - change.sum()) < 1e-6 * losses.sum()
 
@@ -355,7 +354,10 @@ def test_friction_by_load_is_refused():
         (lambda: motor("dc", resistance=1), "a dc drive needs resistance, torque_constant"),
         (lambda: DrivenRobot("puma560", MOTOR), "a DrivenRobot takes a Robot (dalembert.load gives one), got str"),
         (lambda: DrivenRobot(dl.load("four-bar"), MOTOR), "use dalembert.Constrained(robot), or robot.tree()"),
-        (lambda: DrivenRobot(PLAIN, MOTOR).flow(f_tip=1), "f_tip is a switch, True or False; got int"),
+        (
+            lambda: DrivenRobot(PLAIN, MOTOR).flow(wrenches="tool"),
+            "must be a sequence of the names of different frames",
+        ),
         (lambda: DrivenRobot(PLAIN, [MOTOR], [5.0, 5.0]), "1 motors were given, and the transmission has 2"),
         (lambda: DrivenRobot(PLAIN, MOTOR, [5.0]), "the transmission has 1 joints and 'planar-2r' has 2"),
         (
@@ -384,7 +386,7 @@ def test_unknown_names():
     with pytest.raises(dl.UnknownNameError, match="unknown medium 'steam'"):
         FluidDrive(1, 10, medium="steam")
     with pytest.raises(dl.UnknownNameError, match="unknown frame 'tool9'"):
-        DrivenRobot(PLAIN, MOTOR).flow(f_tip=True, frame="tool9")
+        DrivenRobot(PLAIN, MOTOR).flow(wrenches=["tool9"])
     with pytest.raises(dl.UnknownNameError, match="unknown way of rotors 'exactly'; did you mean 'exact'"):
         DrivenRobot(PLAIN, MOTOR, rotors="exactly")
     assert motor("dc", resistance=1, torque_constant=0.1) == DCMotor(1, 0.1)

@@ -372,13 +372,13 @@ def test_mimic_joints_and_a_wrench():
     plus, minus = 1.0 + 2 * 0.7, 1.5 + 2 * 0.2
     modes = [float(start(robot, [0.0], tau=[t])[2]) for t in (plus - 0.01, plus + 0.01, 0.01 - minus, -minus - 0.01)]
     assert modes == [0, 1, 0, -1]
-    flow = sticking(robot, f_tip=True)
-    push = np.array([0.0, -5.0, 0, 0, 0, 0, 0])  # the tip presses on the environment, which presses back
+    flow = sticking(robot, ["a"])
+    push = np.array([0.0, 5.0, 0, 0, 0, 0, 0])
     run = integrate(flow, start(robot, [0.0]), 1e-3, 100, push)
     assert run.x[-1, 0] > 0 and run.x[-1, 2] == 1
     qdd = flow.rate(0.0, [0.0, 0.5, 1.0], push.tolist())[1]
     assert qdd == pytest.approx(
-        float(robot.forward_dynamics([0.0], [0.5], [0.0], push[1:], friction=True)[0]), rel=1e-12
+        float(robot.forward_dynamics([0.0], [0.5], [0.0], wrenches={"a": push[1:]}, friction=True)[0]), rel=1e-12
     )
 
 
@@ -406,9 +406,8 @@ def test_not_a_number_is_told_not_hidden():
         (lambda r: sticking(dl.load("planar-2r")), "no joint of 'planar-2r' has dry friction, so that none can stick"),
         (lambda r: sticking(block(Drive(friction=(SOFT,)))), "law that is not smoothed"),
         (lambda r: sticking(r, rounds=0), "rounds must be a whole number, at least 1; got 0"),
-        (lambda r: sticking(r, f_tip=1), "f_tip is a switch"),
-        (lambda r: sticking(r, frame="blok", f_tip=True), "unknown frame 'blok'"),
-        (lambda r: sticking(r, expressed_in="wrld"), "unknown expressed_in 'wrld'"),
+        (lambda r: sticking(r, 1), "wrenches` must be a sequence of the names of different frames"),
+        (lambda r: sticking(r, ["blok"]), "unknown frame 'blok'"),
         (lambda r: start(r, [0.0, 1.0]), "q, qd and tau must be (..., 1), one number per joint of 'block'"),
         (lambda r: start(r, [np.nan]), "q, qd and tau must be finite"),
         (lambda r: start(r, ["a"]), "q, qd and tau must be (..., 1)"),

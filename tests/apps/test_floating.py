@@ -10,7 +10,8 @@ import pytest
 
 import dalembert as dl
 from dalembert.apps.studio.load import Payload, holding
-from dalembert.apps.studio.run import Live, Pull, falls
+from dalembert.apps.studio.run import Live, Pull
+from dalembert.control.registry import is_unsupported
 from dalembert.interchange.world import Track, World
 from free_arm import free_arm
 
@@ -65,14 +66,16 @@ def test_a_report_has_what_makes_sense_and_sentences_elsewhere(robot, tmp_path):
     assert not found.failed and {s.verdict for s in found.sections if s.state == "absent"} == {"does not apply"}
     verdicts = {s.name: s for s in found.sections}
     assert "comparisons agree" in verdicts["verification"].verdict and verdicts["verification"].kind == "good"
-    kept = "momentum kept to" if falls(robot) else "energy kept to"
+    kept = "momentum kept to" if is_unsupported(robot) else "energy kept to"
     assert kept in verdicts["task"].verdict and verdicts["task"].kind == "good"
     text = found.path.read_text()
     free = next(c for c in robot.model.coordinates if not c.joint.driven)
     assert f"{free.name!r} is {free.joint.kind}" in text.replace("&#39;", "'")
     assert f"{robot.nq} positions, {robot.nv} velocities" in text
     live = data_of(text)
-    assert len(live["log"]["q"][0]) == robot.nq and live["physics"]["gravity"] == (0.0 if falls(robot) else 1.0)
+    assert len(live["log"]["q"][0]) == robot.nq and live["physics"]["gravity"] == (
+        0.0 if is_unsupported(robot) else 1.0
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------- studio

@@ -550,8 +550,8 @@ def test_why_an_endless_slide_is_not_certified_is_said() -> None:
 
 def test_parts_of_a_slide_without_an_end_lie_within_its_limits() -> None:
     """Near: |x| ≤ 1; far: s = 1/x in [−1, 1]; both only where the slide can be."""
-    from dalembert.bounds.bounds import finite_parts
     from dalembert.bounds.functions import Box
+    from dalembert.bounds.search import finite_parts
 
     model = dl.load("rp").model
     box = Box.of(model)
@@ -572,8 +572,8 @@ def test_far_away_the_scaled_matrix_is_the_scaled_matrix(mass: float) -> None:
     """D M D as a function of s = 1/x is D M(1/s) D, D = s where M grows with x²; also for light and heavy arms."""
     from dataclasses import replace
 
-    from dalembert.bounds.bounds import finite_parts
     from dalembert.bounds.functions import Box, pairs
+    from dalembert.bounds.search import finite_parts
     from dalembert.model.lean import lean
 
     for name, slide, rows in (("rp", 1, [0]), ("stanford", 2, [0, 1])):
@@ -653,7 +653,7 @@ def test_why_a_climb_stopped_is_kept() -> None:
 @pytest.mark.parametrize("odd", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
 def test_m_that_grows_as_no_rigid_bodys_does_has_no_tail(odd: list[float]) -> None:
     """M with x in a row that does not grow with x²."""
-    from dalembert.bounds.bounds import NoTailError, _scaled
+    from dalembert.bounds.search import NoTailError, _scaled
 
     def plain(x):
         return [2.0 + x[0] * x[0], 0.5 * x[0], 1.0]

@@ -122,7 +122,7 @@ def test_kernel_of_a_robot():
     assert repr(kernel) == f"<Kernel mass_matrix (2)->(2,2): {kernel.operations} operations>"
     q = [0.3, 0.4]
     assert np.array_equal(kernel(q), arm.mass_matrix(q))
-    tip = arm.kernel("inverse_dynamics", ["f_tip"], expressed_in="local")
+    tip = arm.kernel("inverse_dynamics", wrenches=["tool"])
     assert tip.signature == "(2),(2),(2),(6)->(2)"
 
 

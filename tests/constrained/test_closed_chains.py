@@ -424,7 +424,7 @@ def test_equations_of_a_closed_chain():
         (lambda s, q: s.tip_wrench(q, [0] * 5, rows=[7]), "rows of shape"),
         (lambda s, q: s.tip_wrench(q, [0] * 4), "multipliers has shape"),
         (lambda s, q: s.inverse_dynamics(q, 0 * q, 0 * q, [0] * 4), "last dimension must be 5, one per row"),
-        (lambda s, q: s.forward_dynamics(q, 0 * q, q, wrenches={"crank": [1, 2, 3]}), r"must be 6, \(f, n\)"),
+        (lambda s, q: s.forward_dynamics(q, 0 * q, q, wrenches={"crank": [1, 2, 3]}), r"must be 6, \(force, moment\)"),
         (lambda s, q: Constrained("four-bar"), "takes a Robot"),
         (lambda s, q: s.reduced([q, q], ["crank"]), "one state"),
         (lambda s, q: s.reduced(q, ["crank"]).rates(q, [1.0, 2.0]), "zd has shape"),

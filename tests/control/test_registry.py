@@ -93,7 +93,7 @@ def test_a_controller_from_outside_is_offered_everywhere(tmp_path):
     import dalembert as dl
     from dalembert.apps.cli import main
     from dalembert.apps.report.task import _controllers
-    from dalembert.apps.studio.run import choices
+    from dalembert.control.registry import suitable
 
     arm = dl.load("planar-2r")
     assert "damper" in CliRunner().invoke(main, ["simulate", "--help"]).output
@@ -101,7 +101,7 @@ def test_a_controller_from_outside_is_offered_everywhere(tmp_path):
     assert out.exit_code == 0, out.output
     out = CliRunner().invoke(main, ["tune", "planar-2r", "--controller", "pid"])
     assert out.exit_code == 0, out.output
-    assert "a damper" in choices(arm) and "a damper" in choices(dl.load("four-bar"))
+    assert "a damper" in suitable(arm) and "a damper" in suitable(dl.load("four-bar"))
     assert "a damper" in _controllers(arm, quick=False) and "a damper" not in _controllers(arm, quick=True)
     made = dl.control.CONTROLLERS["damper"].make(arm, 5.0, 1.0)
     drawn = dl.control.diagram_of(made)

@@ -14,7 +14,7 @@ from dalembert.constrained import Constrained, plane
 from dalembert.control.adaptive import reference_torque
 from dalembert.control.conditions import find_magnitudes
 from dalembert.control.scenarios import add_gears
-from dalembert.control.task_space import WRENCH
+from dalembert.flow import wrench_inputs
 from dalembert.kinematics.tasks import task as motion_task
 from dalembert.simulation.fixed_step import integrate
 from dalembert.simulation.loop import add_law_states, close_loop
@@ -423,13 +423,13 @@ def test_impedance_gives_way_as_a_spring(inertia):
     x_d = arm.fk(q0)[:2, 3]
     K = np.array([[300.0, 50.0], [50.0, 200.0]])
     c = control.Impedance(arm, stiffness=K, damping=60.0, inertia=inertia, rows=("x", "y"))
-    flow = arm.flow(f_tip=True)
+    flow = arm.flow(wrenches=["tool"])
     if inertia is not None:
-        flow = control.add_sensors(flow, WRENCH, 0.005)
+        flow = control.add_sensors(flow, wrench_inputs("tool"), 0.005)
     push = np.array([-6.0, 4.0])
     start = np.zeros(len(flow.states))
     start[:3] = q0
-    inputs = dict(zip(WRENCH, np.r_[-push, np.zeros(4)], strict=True))
+    inputs = dict(zip(wrench_inputs("tool"), np.r_[push, np.zeros(4)], strict=True))
     r = run(flow, c, x_d, start, 1e-3, 5000, every=5000, **inputs)
     moved = arm.fk(r.x[-1, :3])[:2, 3] - x_d
     assert np.allclose(moved, np.linalg.solve(K, push), atol=1e-7)
@@ -445,9 +445,9 @@ def test_impedance_has_the_mass_it_is_told():
     own = J @ np.linalg.solve(arm.mass_matrix(q0), J.T)
     for inertia, mobility in ((None, own), ([2.0, 4.0], np.diag([0.5, 0.25]))):
         c = control.Impedance(arm, stiffness=100.0, damping=20.0, inertia=inertia, rows=("x", "y"), null_damping=0.0)
-        given = {} if inertia is None else {"measured": -push}
+        given = {} if inertia is None else {"measured": push}
         tau = c(0.0, q0, np.zeros(3), x_d, **given)
-        qdd = arm.forward_dynamics(q0, np.zeros(3), tau, -push)
+        qdd = arm.forward_dynamics(q0, np.zeros(3), tau, wrenches={"tool": push})
         assert np.allclose(J @ qdd, mobility @ push[:2], atol=1e-9)
 
 
@@ -477,10 +477,10 @@ def test_impedance_with_angles_feels_moments():
     c = control.Impedance(
         arm, stiffness=[200.0, 200.0, 30.0], damping=[40.0, 40.0, 8.0], inertia=[2.0, 2.0, 0.2], rows="planar"
     )
-    flow = control.add_sensors(arm.flow(f_tip=True), WRENCH, 0.005)
+    flow = control.add_sensors(arm.flow(wrenches=["tool"]), wrench_inputs("tool"), 0.005)
     start = np.zeros(len(flow.states))
     start[:3] = q0
-    r = run(flow, c, x_d, start, 1e-3, 6000, every=6000, n_z=-1.5)
+    r = run(flow, c, x_d, start, 1e-3, 6000, every=6000, **{"tool.n_z": 1.5})
     assert r.x[-1, :3].sum() - q0.sum() == pytest.approx(1.5 / 30.0, abs=1e-6)
     assert np.allclose(arm.fk(r.x[-1, :3])[:2, 3], x_d[:2], atol=1e-6)
 
@@ -527,11 +527,11 @@ def test_momentum_observer_follows_with_its_lag():
     c = observer.with_controller(control.PDGravity.for_bandwidth(arm, 6.0))
     q0 = np.array([0.3, 0.6, -0.9])
     push = np.r_[4.0, -7.0, np.zeros(4)]
-    flow = arm.flow(f_tip=True)
+    flow = arm.flow(wrenches=["tool"])
     law = c.law()
     qd0 = np.array([0.4, -0.3, 0.2])
     x0 = np.r_[q0, qd0, observer.start(q0, qd0)]
-    inputs = {**law.parameters, **dict(zip(WRENCH, -push, strict=True))}
+    inputs = {**law.parameters, **dict(zip(wrench_inputs("tool"), push, strict=True))}
     r = integrate(close_loop(flow, law, q0), x0, 1e-4, 4000, parameters=inputs, method="dormand-prince")
     seen = observer.estimate(r.x[:, :3], r.x[:, 3:6], r.x[:, 6:])
     true = np.einsum("tij,i->tj", arm.jacobian(r.x[:, :3]), push)
@@ -547,14 +547,14 @@ def test_momentum_observer_follows_with_its_lag():
     q, qd, z = np.split(rest.x[-1], 3)
     wrench = observer.wrench(q, observer.estimate(q, qd, z))
     J = arm.jacobian(q)
-    assert np.allclose(-J.T @ wrench, J.T @ push, atol=1e-5)
+    assert np.allclose(J.T @ wrench, J.T @ push, atol=1e-5)
 
 
 def test_observer_takes_a_disturbance_off():
     arm = dl.load("planar-2r")
     q_d = np.array([0.4, 0.5])
-    inputs = dict(zip(WRENCH, [0.0, 10.0, 0, 0, 0, 0], strict=True))
-    flow = arm.flow(f_tip=True)
+    inputs = dict(zip(wrench_inputs("tool"), [0.0, -10.0, 0, 0, 0, 0], strict=True))
+    flow = arm.flow(wrenches=["tool"])
     plain = control.PDGravity.for_bandwidth(arm, 8.0)
     without = run(flow, plain, q_d, np.r_[q_d, 0, 0], 1e-3, 5000, every=5000, **inputs)
     observer = control.MomentumObserver(arm, gain=30.0)
@@ -607,9 +607,9 @@ def test_a_singular_task_is_called_singular(two):
 def test_a_missing_force_sensor_is_named():
     three = dl.load("planar-3r")
     soft = control.Impedance(three, stiffness=200.0, damping=40.0, inertia=2.0, rows=("x", "y"))
-    with pytest.raises(dl.UnknownNameError, match="'sensed_f_x'.*dalembert.control.add_sensors"):
+    with pytest.raises(dl.UnknownNameError, match="'sensed_tool.f_x'.*dalembert.control.add_sensors"):
         dl.simulate(three, soft, q0=[0.3, 0.6, -0.9], reference=[1.0, 0.5], duration=0.1)
-    flow = control.add_sensors(three.flow(f_tip=True), WRENCH, 0.01)  # what the words say works
+    flow = control.add_sensors(three.flow(wrenches=["tool"]), wrench_inputs("tool"), 0.01)  # what the words say works
     found = dl.simulate(
         flow, soft, x0=[0.3, 0.6, -0.9, *[0.0] * 9], reference=three.fk([0.3, 0.6, -0.9])[:2, 3], duration=0.1
     )

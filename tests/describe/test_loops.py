@@ -518,7 +518,7 @@ TREE_ONLY = {
     "effective_mass": lambda r: r.effective_mass(Q),
     "task_space": lambda r: r.task_space(Q),
     "its kernel too": lambda r: r.kernel("task_space"),
-    "static_torque": lambda r: r.static_torque(Q, np.zeros(6)),
+    "static_torque": lambda r: r.static_torque(Q, {r.tip: np.zeros(6)}),
     "holding_torque": lambda r: statics.holding_torque(r, Q, 1.0),
     "largest_force": lambda r: r.largest_force(Q, (1, 0, 0)),
     "workspace": lambda r: r.workspace(10),

@@ -12,7 +12,7 @@ from real_logs import real
 
 import dalembert as dl
 from dalembert.control import MomentumObserver, PDGravity
-from dalembert.identification import Log, calibrate_detector, identify, locked, observe, read_log
+from dalembert.identification import Log, calibrate_detector, identify, observe, read_log
 from dalembert.identification.contacts import HOLD, fit_tail
 
 
@@ -82,7 +82,7 @@ def moves(n, t, rng):
 
 
 def simulated(arm, seconds, seed, push=None, rate=100.0, payload=0.0, rates=True):
-    """A log of an arm whose friction, noise and masses the model does not have exactly; `push` (from, to, f_tip)."""
+    """A log of an arm whose friction, noise and masses the model does not have exactly; `push` (from, to, wrench)."""
     t = np.arange(round(seconds * rate)) / rate
     rng = np.random.default_rng(seed + 100)
     q, qd, qdd = moves(arm.n, t, rng)
@@ -90,9 +90,9 @@ def simulated(arm, seconds, seed, push=None, rate=100.0, payload=0.0, rates=True
     tau = 1.02 * true.inverse_dynamics(q, qd, qdd, friction=True) + 0.3 * rng.normal(size=q.shape)
     tau += 0.5 * np.tanh(qd / 0.05) + 0.3 * np.sin(2 * q)
     if push is not None:
-        start, end, f_tip = push
+        start, end, F = push
         inside = (t >= start) & (t < end)
-        tau[inside] += np.einsum("tij,i->tj", arm.jacobian(q[inside]), f_tip)
+        tau[inside] -= np.einsum("tij,i->tj", arm.jacobian(q[inside]), F)
     q, qd = q + 1e-5 * rng.normal(size=q.shape), qd + 1e-3 * rng.normal(size=q.shape)
     return Log(t, q, tau, arm.joint_names, qd if rates else None, "simulated")
 
@@ -121,16 +121,16 @@ def test_false_alarms_of_another_log_are_as_many_as_were_told(arm):
 
 
 def test_a_push_is_seen_in_time_and_its_wrench_told(arm):
-    f_tip = np.array([0.0, 25.0, -30.0, 0.0, 0.0, 0.0])
+    F = np.array([0.0, -25.0, 30.0, 0.0, 0.0, 0.0])
     for rates in (True, False):
         made = calibrate_detector(arm, simulated(arm, 240, 50, rates=rates), false_alarms=5.0, rates=rates)
-        log = simulated(arm, 60, 1, (20.0, 21.0, f_tip), rates=rates)
+        log = simulated(arm, 60, 1, (20.0, 21.0, F), rates=rates)
         (seen,) = made.observe(log).contacts
         assert 20.0 <= seen.alarm < 20.1 and 19.9 <= seen.since <= 20.05 and 20.95 <= seen.end < 21.3
         assert seen.link == "wrist_2_link" and "wrist_3_joint" not in seen.joints
-        assert np.all(np.abs(seen.wrench - f_tip) < 3 * seen.deviation) and seen.deviation.max() > 5
+        assert np.all(np.abs(seen.wrench - F) < 3 * seen.deviation) and seen.deviation.max() > 5
         (seen,) = made.observe(log, components=("f_x", "f_y", "f_z")).contacts  # as of a point that touches
-        assert np.all(np.abs(seen.wrench - f_tip)[:3] < 3) and seen.deviation.max() < 4
+        assert np.all(np.abs(seen.wrench - F)[:3] < 3) and seen.deviation.max() < 4
 
 
 def test_delays_are_those_of_pushes_put_into_the_log(arm):
@@ -187,7 +187,7 @@ def test_what_cannot_be_told_is_not():
     log = simulated(arm, 40, 0)
     made = calibrate_detector(arm, log, false_alarms=60.0)
     q, f = np.array([0.3, 0.9]), np.array([3.0, -2.0, 0, 0, 0, 0])
-    r = -arm.jacobian(q).T @ f
+    r = arm.jacobian(q).T @ f
     wrench, deviation = made.wrenches(q, r)
     assert np.isnan(wrench[[0, 1, 5]]).all() and np.isinf(deviation[2])  # two torques, three numbers
     wrench, deviation = made.wrenches(q, r, components=("f_x", "f_y"))
@@ -212,11 +212,11 @@ def test_beside_a_controller(arm):
     assert isinstance(observer, MomentumObserver)
     law = observer.with_controller(PDGravity.for_bandwidth(two, 8.0))
     q = np.array([0.4, 0.5])
-    pushed = dl.Inputs(f_tip=lambda t: (0, 40.0 if 1 <= t < 1.5 else 0.0, 0, 0, 0, 0))
+    pushed = dl.Inputs(wrenches={two.tip: lambda t: (0, -40.0 if 1 <= t < 1.5 else 0.0, 0, 0, 0, 0)})
     run = dl.simulate(two, law, q0=q, reference=q, duration=2.0, inputs=pushed)
     z = np.stack([run[name] for name in observer.states], axis=-1)
     (seen,) = made.contacts(run.t, run.q, observer.estimate(run.q, run.qd, z), components=("f_x", "f_y"))
-    assert 1.0 <= seen.alarm < 1.1 and seen.wrench[1] == pytest.approx(40.0, rel=0.1)
+    assert 1.0 <= seen.alarm < 1.1 and seen.wrench[1] == pytest.approx(-40.0, rel=0.1)
 
 
 def test_a_motion_that_repeats_itself_tells_of_no_other(arm):
@@ -237,7 +237,7 @@ def test_false_alarms_of_a_real_arm(folder):
     it."""
     place = real(folder)
     arm = dl.load(next(place.glob("*.urdf")))
-    arm = locked(arm, {name: 0.0 for name in arm.joint_names if "finger" in name})
+    arm = arm.lock({name: 0.0 for name in arm.joint_names if "finger" in name})
     log = read_log(place / "exciting.csv", arm)
     cut = len(log) // 2
     parts = [Log(log.t[s], log.q[s], log.tau[s], log.joints, log.qd[s]) for s in (slice(0, cut), slice(cut, None))]

@@ -19,8 +19,8 @@ def samples(count=300, seed=0):
     v, a = rng.normal(size=(2, count, ROBOT.nv))
     left = rng.normal(size=(count, 6)) * 50
     J = [ROBOT.jacobian(q, f)[..., :6] for f in FEET]
-    b = ROBOT.inverse_dynamics(q, v, a)[:, :6] + np.einsum("nij,ni->nj", J[0], left)
-    right = -np.linalg.solve(np.swapaxes(J[1], -1, -2), b[..., None])[..., 0]
+    b = ROBOT.inverse_dynamics(q, v, a)[:, :6] - np.einsum("nij,ni->nj", J[0], left)
+    right = np.linalg.solve(np.swapaxes(J[1], -1, -2), b[..., None])[..., 0]
     return q, v, a, {"left_foot": left, "right_foot": right}
 
 

@@ -87,13 +87,13 @@ def test_casadi_derivatives_are_those_of_the_kernel(tree):
 
 
 def test_casadi_takes_what_kernels_take(tree):
-    kernel = tree.kernel("inverse_dynamics", ("f_tip",), expressed_in="local")
-    f = interchange.casadi_function(tree, "inverse_dynamics", ("f_tip",), expressed_in="local")
+    kernel = tree.kernel("inverse_dynamics", wrenches=[tree.tip])
+    f = interchange.casadi_function(tree, "inverse_dynamics", wrenches=[tree.tip])
     g = interchange.casadi_function(kernel, title="mine")
-    assert f.name_in() == ["q", "qd", "qdd", "f_tip"] and f.name_out() == ["tau"] and g.name() == "mine"
+    assert f.name_in() == ["q", "qd", "qdd", "wrench0"] and f.name_out() == ["tau"] and g.name() == "mine"
     x = states(kernel)
     assert error(np.asarray(f(*x)).ravel(), kernel(*x)) < ROUNDING
-    called = f(q=x[0], qd=x[1], qdd=x[2], f_tip=x[3])["tau"]
+    called = f(q=x[0], qd=x[1], qdd=x[2], wrench0=x[3])["tau"]
     assert error(np.asarray(called).ravel(), kernel(*x)) < ROUNDING
     wrapped = interchange.casadi_function(tree, "mass_matrix", kind="MX")
     assert wrapped.is_a("MXFunction")
@@ -243,7 +243,7 @@ def test_what_is_refused(tree, monkeypatch):
         (lambda: make(3, "fk"), "got int"),
         (lambda: make(tree.kernel("fk"), "fk"), "the kernel 'fk' is meant already"),
         (lambda: make(tree, "fk", frame="nowhere"), "unknown frame 'nowhere'"),
-        (lambda: make(tree, "fk", ("f_tip",)), "unknown optional argument of fk 'f_tip'"),
+        (lambda: make(tree, "fk", ("qdd",)), "unknown optional argument of fk 'qdd'"),
         (lambda: interchange.jax_function(tree, "fk", angle=1), "unknown option of fk 'angle'"),
     ):
         with pytest.raises(dl.DalembertError) as told:

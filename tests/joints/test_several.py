@@ -80,7 +80,7 @@ def test_the_rest_works_with_velocities(base: str):
     q, v, x = state(robot)
     J = robot.jacobian(q)
     assert np.allclose(J @ robot.inverse_velocity(q, J @ v).qd, J @ v)
-    np.testing.assert_allclose(robot.static_torque(q, np.ones(6)), J.T @ np.ones(6))
+    np.testing.assert_allclose(robot.static_torque(q, {robot.tip: np.ones(6)}), -J.T @ np.ones(6))
     assert np.isfinite(robot.manipulability(q)).all() and robot.manipulability_gradient(q).shape == (robot.nv,)
     e = 1e-6 * np.eye(robot.nv)
     rates = (robot.jacobian(robot.integrate(q, e)) - robot.jacobian(robot.integrate(q, -e))) / 2e-6

@@ -171,7 +171,7 @@ def test_force_ellipsoid_is_reciprocal(name, rows):
         finite = np.isfinite(F.lengths[:, k])
         wrench = np.zeros((4, 6))
         wrench[:, rows6] = F.axes[..., k] * np.where(finite, F.lengths[:, k], 1)[:, None]
-        size = np.linalg.norm(robot.static_torque(q, wrench), axis=-1)
+        size = np.linalg.norm(robot.static_torque(q, {robot.tip: wrench}), axis=-1)
         assert np.allclose(size[finite], 1) and np.allclose(size[~finite], 0, atol=1e-9)
 
 

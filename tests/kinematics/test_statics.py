@@ -1,4 +1,4 @@
-"""Statics: τ = Jᵀ F, virtual work, payloads, the largest force. [Poonawala] §3."""
+"""Statics: τ = −Jᵀ F, virtual work, payloads, the largest force. [Poonawala] §3."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ from tolerances import ROUNDING, SOLVED, error
 
 @pytest.mark.parametrize("name", ARMS)
 def test_torque_of_a_wrench_at_any_frame(name):
-    """τ = Jᵀ F is what inverse dynamics adds for f_tip, at any frame, in any terms."""
+    """τ = −Jᵀ F is what inverse dynamics adds for a wrench on the robot, at any frames."""
     robot, q = arm(name), states(arm(name), 4)
     F = np.random.default_rng(0).normal(size=(4, 6))
-    for frame in (robot.frames[-1], robot.frames[len(robot.frames) // 2]):
-        for terms in ("world", "local", "spatial"):
-            with_it = robot.inverse_dynamics(q, 0 * q, 0 * q, F, frame=frame, expressed_in=terms)
-            alone = robot.static_torque(q, F, frame, expressed_in=terms)
-            assert error(alone, with_it - robot.gravity_torque(q), 10) < ROUNDING
-            held = robot.static_torque(q, F, frame, expressed_in=terms, gravity=True)
-            assert error(held, with_it, 10) < ROUNDING
+    last, middle = robot.frames[-1], robot.frames[len(robot.frames) // 2]
+    for wrenches in ({last: F}, {middle: F}, {middle: F, last: -2 * F}):
+        with_it = robot.inverse_dynamics(q, 0 * q, 0 * q, wrenches=wrenches)
+        alone = robot.static_torque(q, wrenches)
+        assert error(alone, with_it - robot.gravity_torque(q), 10) < ROUNDING
+        held = robot.static_torque(q, wrenches, gravity=True)
+        assert error(held, with_it, 10) < ROUNDING
 
 
 @pytest.mark.parametrize("name", ARMS)
 def test_virtual_work(name):
-    """δw = 0 for every δq exactly if τ = JᵀF; the work at the tip is a small motion [Poonawala, eqs. 24, 25]."""
+    """δw = 0 for every δq exactly if τ = −JᵀF; the work at the tip is a small motion [Poonawala, eqs. 24, 25]."""
     robot, q = arm(name), states(arm(name), 1)[0]
     rng = np.random.default_rng(1)
     F, dq = rng.normal(size=6), rng.normal(size=(20, robot.n))
-    tau = robot.static_torque(q, F)
-    assert np.abs(virtual_work(robot, q, F, tau, dq)).max() < ROUNDING * 100
-    assert np.abs(virtual_work(robot, q, F, tau + 1, dq)).min() > 1e-4
+    at_tip = {robot.tip: F}
+    tau = robot.static_torque(q, at_tip)
+    assert np.abs(virtual_work(robot, q, at_tip, tau, dq)).max() < ROUNDING * 100
+    assert np.abs(virtual_work(robot, q, at_tip, tau + 1, dq)).min() > 1e-4
     h = 1e-6
     moved = (robot.fk(q + h * dq)[:, :3, 3] - robot.fk(q - h * dq)[:, :3, 3]) / (2 * h)
-    force_alone = np.r_[F[:3], 0, 0, 0]
+    force_alone = {robot.tip: np.r_[F[:3], 0, 0, 0]}
     assert np.allclose(virtual_work(robot, q, force_alone, np.zeros(robot.n), dq), moved @ F[:3], atol=1e-7)
 
 
@@ -62,11 +63,11 @@ def test_largest_force_sits_on_a_limit(name, gravity):
     F = np.concatenate([d / np.linalg.norm(d, axis=-1, keepdims=True), np.zeros((20, 3))], axis=-1)
     ok = found.feasible
     assert ok.sum() > 10 and (found.force[~ok] == 0).all() and (found.joint[~ok] == -1).all()
-    tau = robot.static_torque(q, found.force[:, None] * F, gravity=gravity)[ok]
+    tau = robot.static_torque(q, {robot.tip: found.force[:, None] * F}, gravity=gravity)[ok]
     assert error(found.torque[ok], tau) < SOLVED
     assert np.allclose((np.abs(tau) / t).max(axis=-1), 1)
     assert np.array_equal((np.abs(tau) / t).argmax(axis=-1), found.joint[ok])
-    more = robot.static_torque(q, 1.001 * found.force[:, None] * F + 1e-6 * F, gravity=gravity)[ok]
+    more = robot.static_torque(q, {robot.tip: 1.001 * found.force[:, None] * F + 1e-6 * F}, gravity=gravity)[ok]
     assert ((np.abs(more) / t).max(axis=-1) > 1).all()
 
 
@@ -82,7 +83,7 @@ def test_largest_force_against_the_linear_program():
         assert program.excess < 1e-9
         free = largest_wrench(robot, q, [0, 0, -1, 0, 0, 0])
         assert free.value >= program.value - 1e-9  # fewer constraints, no less force
-        assert error(free.torque, robot.static_torque(q, free.wrench, gravity=True)) < ROUNDING
+        assert error(free.torque, robot.static_torque(q, {robot.tip: free.wrench}, gravity=True)) < ROUNDING
         cone = largest_wrench(robot, q, [0, 0, -1, 0, 0, 0], A_ub=[[1, 0, 0.5, 0, 0, 0], [-1, 0, 0.5, 0, 0, 0]])
         assert cone.value <= free.value + 1e-9 and abs(cone.wrench[0]) <= -0.5 * cone.wrench[2] + 1e-9
 
@@ -98,12 +99,12 @@ def test_planar_arm_stretched_out_bears_any_force():
 
 
 def test_an_arm_that_cannot_hold_itself():
-    """Gravity alone overloads joint 1; leaning on the environment helps, and between two forces it stands."""
+    """Gravity alone overloads joint 1; a push from below helps, and between two forces it stands."""
     robot, q = arm("planar-2r"), [0.0, 0.0]
     g = robot.gravity_torque(q)  # (19.62, 4.905)
     weak = [0.5 * g[0], 10.0]
-    assert not robot.largest_force(q, [0, 1, 0], torque_limits=weak).feasible  # pushing up makes it worse
-    leaning = robot.largest_force(q, [0, -1, 0], torque_limits=weak)
+    assert not robot.largest_force(q, [0, -1, 0], torque_limits=weak).feasible  # a load makes it worse
+    leaning = robot.largest_force(q, [0, 1, 0], torque_limits=weak)
     assert leaning.feasible and 0 < leaning.least < leaning.force
     assert np.isclose(leaning.least, 0.5 * g[0] / 2)
     idle = robot.largest_force(q, [1, 0, 0], torque_limits=weak)
@@ -122,9 +123,9 @@ def test_programs_without_an_answer():
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda r: r.static_torque(np.zeros(6), np.zeros(3)), "last dimension must be 6"),
-        (lambda r: r.static_torque(np.zeros(6), [np.nan] * 6), r"wrench\[0\] is nan"),
-        (lambda r: r.static_torque(np.zeros((2, 6)), np.zeros((3, 6))), "do not broadcast"),
+        (lambda r: r.static_torque(np.zeros(6), {r.tip: np.zeros(3)}), "last dimension must be 6"),
+        (lambda r: r.static_torque(np.zeros(6), {r.tip: [np.nan] * 6}), r"wrenches.* is nan"),
+        (lambda r: r.static_torque(np.zeros((2, 6)), {r.tip: np.zeros((3, 6))}), "do not broadcast"),
         (lambda r: r.largest_force(np.zeros(6), [0, 0, 0]), "must not be zero"),
         (lambda r: r.largest_force(np.zeros(6), [0, 1]), "must be 3"),
         (lambda r: r.largest_force(np.zeros(6), [0, 0, 1], torque_limits=[1, 2]), "6 numbers"),

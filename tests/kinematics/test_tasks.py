@@ -126,7 +126,7 @@ METHODS = {
     "nearest_singularity": (),
     "null_space": (),
     "inverse_velocity": (np.zeros(6),),
-    "static_torque": (np.zeros(6),),
+    "static_torque": ({"tool": np.zeros(6)},),
     "largest_force": ([0, 0, 1.0],),
 }
 
@@ -141,9 +141,13 @@ def test_nan_and_shapes_are_refused_in_words(method):
         call([0.0, 0.0], *rest)
     with pytest.raises(dl.InputError, match="too large"):
         call([1e10, 0, 0, 0, 0, 0], *rest)
+    if method == "static_torque":
+        with pytest.raises(dl.UnknownNameError, match="unknown frame 'tol'"):
+            call(np.zeros(6), {"tol": np.zeros(6)})
+        return
     with pytest.raises(dl.UnknownNameError, match="unknown frame 'tol'"):
         call(np.zeros(6), *rest, frame="tol")
-    if method not in ("static_torque", "largest_force"):
+    if method != "largest_force":
         with pytest.raises(dl.InputError, match="selects nothing"):
             call(np.ones(6), *rest, rows=[0] * 6)
 
@@ -155,6 +159,6 @@ def test_a_chain_without_joints(method):
 
 
 def test_statics_and_workspace_of_a_chain_without_joints():
-    assert motionless().static_torque(np.zeros((3, 0)), np.ones(6)).shape == (3, 0)
+    assert motionless().static_torque(np.zeros((3, 0)), {motionless().frames[-1]: np.ones(6)}).shape == (3, 0)
     with pytest.raises(dl.InputError, match="has no joints"):
         motionless().workspace()

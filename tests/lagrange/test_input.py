@@ -163,7 +163,7 @@ def test_calls_are_checked_as_a_robots_are():
     with pytest.raises(dl.UnknownNameError, match="unknown option of mass_matrix"):
         system.kernel("mass_matrix", frame="tip")
     with pytest.raises(dl.UnknownNameError, match="unknown optional argument of mass_matrix"):
-        system.kernel("mass_matrix", given=("f_tip",))
+        system.kernel("mass_matrix", given=("qdd",))
     for name in ("multipliers", "constraint_forces"):
         with pytest.raises(dl.InputError, match="'spring' has no constraints"):
             getattr(system, name)([0.0], [0.0], [0.0])

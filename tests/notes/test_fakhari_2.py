@@ -46,7 +46,7 @@ def test_fakhari_2_l017_to_l025_four_writings():
     """h = c + g, c = Cθ̇ = θ̇ᵀΓθ̇, and JᵀF_tip: four writings of one torque (the last is printed twice)."""
     arm, (q, v, a), F = dl.load("ur5e"), state(6, 1), np.array([1.0, -2.0, 3.0, 0.4, 0.5, -0.6])
     M, J = arm.mass_matrix(q), arm.jacobian(q)
-    tau = arm.inverse_dynamics(q, v, a, F)
+    tau = arm.inverse_dynamics(q, v, a, wrenches={arm.tip: -F})
     quadratic = np.einsum("i,ijk,j->k", v, arm.christoffel(q), v)
     start = M @ a + J.T @ F
     for rest in (
@@ -73,7 +73,7 @@ def test_fakhari_2_l062_l075_friction():
     drives = [joint.drive for joint in arm.description.joints if joint.kind != "fixed"]
     viscous = np.array([d.damping for d in drives])
     static = np.array([d.coulomb[0 if w > 0 else 1] for d, w in zip(drives, v, strict=True)])
-    tau = arm.inverse_dynamics(q, v, a, F, friction=True)
+    tau = arm.inverse_dynamics(q, v, a, wrenches={arm.tip: -F}, friction=True)
     free = arm.mass_matrix(q) @ a + arm.coriolis_matrix(q, v) @ v + arm.gravity_torque(q) + arm.jacobian(q).T @ F
     assert np.abs(viscous).max() > 0 and np.abs(static).max() > 0
     assert np.allclose(tau, free + viscous * v + static * np.sign(v), atol=CLOSE)
@@ -255,7 +255,8 @@ def test_fakhari_2_l236_recursions_in_closed_form(closed):
     lifted = np.zeros(36)
     lifted[-6:] = (SWAP @ dl.adjoint(last) @ SWAP.T).T @ f_tip
     F = x.L.T @ (x.G @ acceleration - x.ad_V.T @ x.G @ x.twist + lifted)
-    wanted = arm.inverse_dynamics(x.q, x.v, x.a, SWAP @ f_tip, expressed_in="local")
+    R = arm.fk(x.q)[:3, :3]  # F_tip is what the tip applies: on the robot acts −F_tip, here in world axes
+    wanted = arm.inverse_dynamics(x.q, x.v, x.a, wrenches={arm.tip: -np.kron(np.eye(2), R) @ SWAP @ f_tip})
     assert np.allclose(x.A.T @ F, wanted, atol=1e-8)
 
 
@@ -309,18 +310,20 @@ def test_fakhari_2_l257_to_l266_terms_by_calls(closed):
     assert np.allclose(arm.inverse_dynamics(x.q, zero, zero), arm.gravity_torque(x.q), atol=CLOSE)
     assert np.allclose(light.inverse_dynamics(x.q, x.v, zero), arm.coriolis_torque(x.q, x.v), atol=CLOSE)
     term = arm.jacobian(x.q).T @ F
-    assert np.allclose(light.inverse_dynamics(x.q, zero, zero, F), term, atol=CLOSE)
-    assert not np.allclose(arm.inverse_dynamics(zero, zero, zero, F), term, atol=1e-2)  # q = 0 as printed
+    assert np.allclose(light.inverse_dynamics(x.q, zero, zero, wrenches={arm.tip: -F}), term, atol=CLOSE)
+    assert not np.allclose(
+        arm.inverse_dynamics(zero, zero, zero, wrenches={arm.tip: -F}), term, atol=1e-2
+    )  # q = 0 as printed
     columns = np.stack([light.inverse_dynamics(x.q, zero, e) for e in np.eye(6)], -1)
     assert np.allclose(columns, arm.mass_matrix(x.q), atol=CLOSE)
     b = arm.coriolis_torque(x.q, x.v) + arm.gravity_torque(x.q) + term
-    assert np.allclose(arm.inverse_dynamics(x.q, x.v, zero, F), b, atol=CLOSE)
+    assert np.allclose(arm.inverse_dynamics(x.q, x.v, zero, wrenches={arm.tip: -F}), b, atol=CLOSE)
 
 
 def test_fakhari_2_l278_to_l285_forward_dynamics():
     """θ̈ = M⁻¹(τ − b(θ, θ̇, F_tip)); in the MATLAB line b has θ twice, its second argument has lost the dot."""
     arm, (q, v, a), F = dl.load("ur5e"), state(6, 8), np.linspace(1, -1, 6)
-    tau = arm.inverse_dynamics(q, v, a, F)
+    tau = arm.inverse_dynamics(q, v, a, wrenches={arm.tip: -F})
     b = lambda w: arm.coriolis_torque(q, w) + arm.gravity_torque(q) + arm.jacobian(q).T @ F  # noqa: E731
     M = arm.mass_matrix(q)
     assert np.allclose(np.linalg.solve(M, tau - b(v)), a, atol=1e-8)

@@ -84,7 +84,7 @@ def test_fakhari_3_l021_to_l028_task_space_dynamics(task):
     """J⁻ᵀτ = M_C 𝒱̇ + c_C + g_C + F_tip with M_C, c_C, g_C as printed."""
     F = np.array([2.0, -3.0])
     wrench = np.r_[F, np.zeros(4)]
-    tau = task.arm.inverse_dynamics(task.q, task.v, task.a, wrench)
+    tau = task.arm.inverse_dynamics(task.q, task.v, task.a, wrenches={task.arm.tip: -wrench})
     assert np.allclose(task.inv.T @ tau, task.M_C @ task.twist_rate + task.c_C + task.g_C + F, atol=CLOSE)
     assert np.allclose(
         tau,
@@ -398,7 +398,7 @@ def test_fakhari_3_l242_jacobian_at_the_state():
 
 
 def test_fakhari_3_l246_force_on_the_channel():
-    """J⁻ᵀ = [0.577 −1.155; 1 0] and f_tip = (λ, 0)."""
+    """J⁻ᵀ = [0.577 −1.155; 1 0] and F_tip = (λ, 0)."""
     J, _, A_, *_ = channel()
     confirm(J.inv().T, sp.Matrix([[1 / root, -2 / root], [1, 0]]))
     assert rounds(0.577, 1 / root) and rounds(-1.155, -2 / root)
@@ -406,7 +406,7 @@ def test_fakhari_3_l246_force_on_the_channel():
 
 
 def test_fakhari_3_l250_without_torque():
-    """f_tip = (−0.167, 0) for τ = 0, and the free tip would accelerate to the left."""
+    """F_tip = (−0.167, 0) for τ = 0, and the free tip would accelerate to the left."""
     J, Jdot, _, _, M, h = channel()
     assert rounds(-0.167, solved()[0][lam].subs({tau1: 0, tau2: 0}))
     free = J * (-M.inv() * h) + Jdot * sp.Matrix([1, 0])

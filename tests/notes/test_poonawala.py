@@ -314,7 +314,7 @@ def test_poonawala_section_3_components_of_the_wrench():
     """F = (F_x, F_y, F_z, n_x, n_y, n_z): the third is F_z, not a second F_x, or JᵀF is not the torque."""
     arm, (q, *_) = dl.load("puma560"), state(6, 7)
     force, moment = np.array([3.0, -2.0, 5.0]), np.array([0.5, 1.0, -0.7])
-    tau = arm.inverse_dynamics(q, 0 * q, 0 * q, np.r_[force, moment]) - arm.gravity_torque(q)
+    tau = arm.inverse_dynamics(q, 0 * q, 0 * q, wrenches={arm.tip: -np.r_[force, moment]}) - arm.gravity_torque(q)
     assert np.allclose(tau, arm.jacobian(q).T @ np.r_[force, moment], atol=1e-10)
     assert not np.allclose(tau, arm.jacobian(q).T @ np.r_[force[[0, 1, 0]], moment], atol=1e-2)
 

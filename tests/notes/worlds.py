@@ -245,7 +245,7 @@ def work() -> World:
 
 def balanced() -> World:
     w = work()
-    return w | {"tau": lambda s: column(robot().static_torque(s.q[:, 0], np.r_[w["F"][:, 0], 0, 0, 0]))}
+    return w | {"tau": lambda s: column(robot().static_torque(s.q[:, 0], {robot().tip: -np.r_[w["F"][:, 0], 0, 0, 0]}))}
 
 
 def particles() -> World:

@@ -64,10 +64,10 @@ def test_welded_panda_is_pinocchios():
             panda, q, qd, tau, pin.ContactType.CONTACT_6D, (None, T), (panda.tip, np.eye(4))
         )
         assert np.abs(qdd - expected).max() < 1e-8 * (1 + np.abs(expected).max())
-        # the multipliers are the wrench in the first frame's axes: the tip applies it
-        F = np.concatenate([T[:3, :3] @ force[:3], T[:3, :3] @ force[3:]])
+        # the multipliers are, in the first frame's axes, the wrench that the tip applies: its negative acts on it
+        F = -np.concatenate([T[:3, :3] @ force[:3], T[:3, :3] @ force[3:]])
         np.testing.assert_allclose(system.constraint_wrench(q, force), F, rtol=0, atol=1e-9 * (1 + np.abs(F).max()))
-        free = panda.forward_dynamics(q, qd, tau, f_tip=F)
+        free = panda.forward_dynamics(q, qd, tau, wrenches={panda.tip: F})
         np.testing.assert_allclose(free, qdd, rtol=0, atol=1e-8 * (1 + np.abs(qdd).max()))
 
 

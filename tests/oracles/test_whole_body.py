@@ -47,7 +47,7 @@ def test_accelerations_and_forces_are_pinocchios(name, kind):
         found = np.linalg.solve(K, np.r_[theirs_tau - data.nle, -np.concatenate(drift)])
         scale = 1 + np.abs(found[: model.nv]).max()
         np.testing.assert_allclose(ours.qdd / scale, found[order] / scale, atol=1e-9)
-        forces = [system.constraint_wrench(q, ours.multipliers, f)[:rows] for f in feet]
+        forces = [-system.constraint_wrench(q, ours.multipliers, f)[:rows] for f in feet]
         np.testing.assert_allclose(np.concatenate(forces), found[model.nv :], rtol=1e-9, atol=1e-9)
         # Pinocchio's own solver, whose forces are those on the robot, in the foot's axes.
         models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()

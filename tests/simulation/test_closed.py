@@ -8,7 +8,7 @@ import pytest
 import dalembert as dl
 from dalembert import scalar
 from dalembert.errors import InputError, UnknownNameError
-from dalembert.flow import Flow
+from dalembert.flow import Flow, wrench_inputs
 from dalembert.law import Law
 from dalembert.reference import Reference
 from dalembert.simulation import add_law_states, close_loop, integrate
@@ -99,7 +99,7 @@ def test_a_reference_over_time_by_formula_and_by_samples():
 def test_the_law_sees_what_it_measures_and_drives_what_it_names():
     """Measures and outputs in any order; the other inputs stay."""
     arm = dl.load("planar-2r")
-    flow = arm.flow(f_tip=True)
+    flow = arm.flow(wrenches=["tool"])
     a, b = arm.joint_names
     law = Law(
         "crossed",
@@ -114,7 +114,7 @@ def test_the_law_sees_what_it_measures_and_drives_what_it_names():
     x, u = rng.normal(size=4).tolist(), rng.normal(size=8).tolist()
     rate = whole.rate(0.0, x, u)
     tau2 = -u[7] * x[3] - 2.0 * x[0]
-    assert whole.inputs == (f"{a}_torque", "f_x", "f_y", "f_z", "n_x", "n_y", "n_z", "k")
+    assert whole.inputs == (f"{a}_torque", *wrench_inputs("tool"), "k")
     assert rate == pytest.approx(flow.rate(0.0, x, [u[0], tau2, *u[1:7]]), abs=1e-13)
 
 

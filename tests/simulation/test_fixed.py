@@ -285,13 +285,13 @@ def test_robots_with_friction_and_a_wrench_at_the_tip():
     rng = np.random.default_rng(2)
     q, qd, tau = rng.uniform(-1, 1, (3, 6))
     f = rng.normal(size=6)
-    flow = robot.flow(friction=True, f_tip=True, expressed_in="local")
+    flow = robot.flow(friction=True, wrenches=[robot.tip])
     rate = flow.rate(0.0, [*q, *qd], [*tau, *f])
-    wanted = robot.forward_dynamics(q, qd, tau, f, friction=True, expressed_in="local")
+    wanted = robot.forward_dynamics(q, qd, tau, wrenches={robot.tip: f}, friction=True)
     assert np.abs(np.array(rate) - np.r_[qd, wanted]).max() < 1e-9 * np.abs(wanted).max()
     one = integrate(flow, np.r_[q, qd], 1e-6, 1, np.r_[tau, f], method="euler").x[-1]
     assert np.abs((one - np.r_[q, qd]) / 1e-6 - np.r_[qd, wanted]).max() < 1e-6 * np.abs(wanted).max()
-    assert flow.inputs[-1] == "n_z" and flow.states[6] == robot.joint_names[0] + "_rate"
+    assert flow.inputs[-1] == f"{robot.tip}.n_z" and flow.states[6] == robot.joint_names[0] + "_rate"
 
 
 def cart_pole() -> dl.LagrangianSystem:
@@ -458,7 +458,7 @@ def test_unknown_names_and_flows_that_do_not_fit():
         integrate(dl.load("rp"), [1.0, 0.0], 0.1, 5)
     with pytest.raises(InputError, match="would let its joints move freely"):
         dl.load("four-bar").flow()
-    with pytest.raises(InputError, match="no friction and no f_tip"):
+    with pytest.raises(InputError, match="does not support friction, wrenches or a payload"):
         dl.load("rp").flow(momenta=True, friction=True)
     with pytest.raises(UnknownNameError, match="unknown frame 'tol'"):
-        dl.load("rp").flow(f_tip=True, frame="tol")
+        dl.load("rp").flow(wrenches=["tol"])

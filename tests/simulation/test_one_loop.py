@@ -140,10 +140,7 @@ def test_fifteen_words_at_the_most():
     assert len(inspect.signature(dl.simulate).parameters) <= 15
 
 
-IDLE = [
-    ({"solver": Solver, "rtol": 1e-3}, "rtol= is for adaptive methods, and rk4 takes steps of dt"),
-    ({"inputs": Inputs, "frame": "tool"}, "frame='tool' says where f_tip acts, and there is no f_tip"),
-]
+IDLE = [({"solver": Solver, "rtol": 1e-3}, "rtol= is for adaptive methods, and rk4 takes steps of dt")]
 
 
 @pytest.mark.parametrize(("words", "message"), IDLE)
@@ -193,7 +190,7 @@ def test_a_system_of_a_stranger():
     for words, message in (
         ({"friction": True}, "friction= does not apply to a Tank: its flow"),
         ({"solver": "symplectic"}, "method='symplectic' is for a Robot without friction, not for a Tank"),
-        ({"inputs": Inputs(f_tip=[0] * 6)}, "f_tip= does not apply to a Tank"),
+        ({"inputs": Inputs(wrenches={"lid": [0] * 6})}, "wrenches= does not apply to a Tank"),
     ):
         with pytest.raises(InputError, match=message):
             dl.simulate(Tank(2.0), x0=[0.0, 0.0], duration=0.1, **words)

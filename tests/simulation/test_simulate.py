@@ -26,7 +26,7 @@ from dalembert.reference import Reference
 from dalembert.simulation import METHODS, Inputs, JointLimits, Noise, Sensors, Solver, record, stepping
 
 NOUNS = {
-    "inputs": (Inputs, ("f_tip", "frame", "expressed_in", "disturbance", "parameters", "payload")),
+    "inputs": (Inputs, ("wrenches", "disturbance", "parameters", "payload")),
     "sensors": (Sensors, ("sample_time", "delay", "noise", "quantization", "seed")),
     "solver": (Solver, ("method", "rtol", "atol", "iterations", "every", "progress")),
 }
@@ -126,19 +126,21 @@ def test_the_same_motion_in_momenta():
 
 # ------------------------------------------------------------------------------------------------------------ oracles
 def test_given_torques_and_wrench_against_scipy():
-    """[Fakhari 2]: θ̈ = M⁻¹ (τ − h − Jᵀ F_tip) for given τ(t), F_tip(t), by a Runge–Kutta (4,5) method."""
+    """[Fakhari 2]: θ̈ = M⁻¹ (τ − h + Jᵀ F) for given τ(t), F(t) = −F_tip(t), by a Runge–Kutta (4,5) method."""
 
     def rate(t, x):
-        qdd = ARM.forward_dynamics(x[:2], x[2:], np.array(motion(t)), np.array(wrench(t)))
+        qdd = ARM.forward_dynamics(x[:2], x[2:], np.array(motion(t)), wrenches={"tool": wrench(t)})
         return np.concatenate((x[2:], qdd))
 
     t = np.linspace(0, 1, 101)
     wanted = solve_ivp(rate, (0, 1), [*Q0, 0, 0], "RK45", t, rtol=1e-11, atol=1e-12).y.T
-    given = {"q0": Q0, "duration": 1.0, "tau": motion, "f_tip": wrench, "dt": 0.01}
+    given = {"q0": Q0, "duration": 1.0, "tau": motion, "wrenches": {"tool": wrench}, "dt": 0.01}
     for method, options, within in (("RK45", {"rtol": 1e-11}, 1e-8), ("rk4", {"dt": 5e-4, "every": 20}, 1e-8)):
         run = simulate(ARM, method=method, **{**given, **options})
         assert np.abs(np.hstack((run.q, run.qd)) - wanted).max() < within, method
-        assert np.allclose(run.tau, [motion(x) for x in run.t]) and np.allclose(run.f_tip, [wrench(x) for x in run.t])
+        assert np.allclose(run.tau, [motion(x) for x in run.t]) and np.allclose(
+            run.wrenches, [wrench(x) for x in run.t]
+        )
 
 
 def test_state_space_of_the_robot():
@@ -366,14 +368,15 @@ def test_one_call_for_all_systems(method):
     flexible = dl.FlexibleRobot(ARM, 500.0, 0.5, 1e-4, 100.0)
     spring = examples.mass_spring_damper().with_parameters(m=2.0, b=0.3, k=50.0)
     cases = [
-        (ARM, Q0, motion, {"f_tip": wrench, "expressed_in": "local"}),
+        (ARM, Q0, motion, {"wrenches": {"tool": wrench, "link1": [0, 1.0, 0, 0, 0, 0.5]}}),
         (dl.load("scara"), [0.1, 0.2, 0.05, 0.3], None, {}),
         (damped(), Q0, motion, {"friction": True}),
         (bar, q0, [0.5] + [0.0] * (bar.n - 1), {}),
-        (bar, q0, None, {"f_tip": [0.0, -5.0, 0.0, 0.0, 0.0, 0.0]}),
+        (bar, q0, None, {"wrenches": {bar.robot.tip: [0.0, 5.0, 0.0, 0.0, 0.0, 0.0]}}),
         (driven(), Q0, [2.0, 1.0], {"dt": 1e-4}),
-        (driven(), Q0, [2.0, 1.0], {"dt": 1e-4, "f_tip": wrench}),
+        (driven(), Q0, [2.0, 1.0], {"dt": 1e-4, "wrenches": {"tool": wrench}}),
         (flexible, Q0, motion, {"dt": 2.5e-4}),
+        (flexible, Q0, motion, {"dt": 2.5e-4, "wrenches": {"tool": wrench}}),
         (spring, [0.3], lambda t: [20.0 * np.sin(9.0 * t)], {}),
     ]
     fine = {} if method == "rk4" else {"rtol": 1e-9}
@@ -400,8 +403,8 @@ def test_a_wrench_on_a_constrained_system():
     bar, q0 = four_bar()
     f, tau = np.array([1.0, -5.0, 0.0, 0.0, 0.0, 0.3]), np.array([0.5] + [0.0] * (bar.n - 1))
     step = 1e-5
-    run = simulate(bar, q0=q0, duration=step, dt=step, tau=tau, f_tip=f)
-    qdd = bar.forward_dynamics(q0, np.zeros(bar.n), tau, f).qdd
+    run = simulate(bar, q0=q0, duration=step, dt=step, tau=tau, wrenches={bar.robot.tip: f})
+    qdd = bar.forward_dynamics(q0, np.zeros(bar.n), tau, wrenches={bar.robot.tip: f}).qdd
     free = bar.forward_dynamics(q0, np.zeros(bar.n), tau).qdd
     assert np.abs(run.qd[-1] / step - qdd).max() < 1e-6 * np.abs(qdd).max() < 1e-6 * np.abs(qdd - free).max() * 10
 
@@ -666,7 +669,6 @@ IDLE = [
     ({"rtol": 1e-3}, "rtol= is for adaptive methods, and rk4 takes steps of dt whatever the error"),
     ({"atol": 1e-3, "method": "euler"}, "atol= is for adaptive methods, and euler"),
     ({"method": "RK45", "iterations": 3}, "RK45 chooses its own iterations"),
-    ({"expressed_in": "local"}, "expressed_in='local' says how f_tip acts, and there is no f_tip"),
     ({"seed": 3}, "seed is that of the noise, and there is none"),
     ({"torque_limits": 3.0}, "torque limits clip what a controller or tau gives, and there is neither"),
 ]
@@ -775,10 +777,10 @@ REFUSED = [
     ({"tau": lambda t: [1]}, "tau(t) gives shape (1,) at t = 0 s; it must give 2 numbers"),
     ({"tau": [1, np.nan]}, "tau of 'joint2_torque' is nan; it must be a finite number"),
     ({"tau": "much"}, "tau must be a rectangular array of real numbers, got 'much'; or give a function of t"),
-    ({"f_tip": [1, 2]}, "f_tip has shape (2,); it must be (6,)"),
-    ({"f_tip": [0] * 6, "frame": "nose"}, "unknown frame 'nose'"),
+    ({"wrenches": {"tool": [1, 2]}}, "wrenches['tool'] has shape (2,); it must be (6,)"),
+    ({"wrenches": {"nose": [0] * 6}}, "unknown frame 'nose'"),
+    ({"wrenches": [0] * 6}, "`wrenches` must be a dictionary of frame names and wrenches"),
     ({"torque_limits": -1}, "torque_limits must not be negative"),
-    ({"frame": "nose"}, "frame='nose' says where f_tip acts, and there is no f_tip"),
     ({"duration": 1e9, "every": 1}, "of memory are free: every= larger, or a shorter duration"),
     ({"q0": None, "x0": [1.0] * 5}, "x0 has shape (5,); it must be (4,): joint1, joint2, joint1_rate, joint2_rate"),
     (
@@ -825,10 +827,7 @@ REFUSED = [
     ({"system": BAR, "q0": CLOSED, "qd0": np.ones(BAR.n)}, "qd does not obey the constraints"),
     ({"system": BAR, "q0": CLOSED, "method": "symplectic"}, "method='symplectic' is for a Robot without friction"),
     ({"system": driven(), "friction": True}, "said where a DrivenRobot is made: DrivenRobot(…, friction=True)"),
-    (
-        {"system": dl.FlexibleRobot(ARM, 500.0, 0.5, 1e-4, 100.0), "f_tip": [0] * 6},
-        "f_tip does not apply to a FlexibleRobot: its inputs act on the motors",
-    ),
+    ({"system": dl.FlexibleRobot(ARM, 500.0, 0.5, 1e-4, 100.0), "wrenches": {"nose": [0] * 6}}, "unknown frame 'nose'"),
     ({"system": "arm"}, "a system is a Flow or has flow(), as Robot, Constrained, DrivenRobot, FlexibleRobot and"),
     ({"system": MASS, "q0": [0.0], "limits": "stop"}, "'mass' has no joint limits"),
     ({"system": MASS, "q0": [0.0], "torque_limits": "robot"}, "are not the torques of a robot's joints: give numbers"),

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 import dalembert as dl
 from dalembert import trajectories as tr
 from dalembert.errors import InputError
-from dalembert.trajectories.time_optimal import Infeasible, Rows, controllable, fastest, span
+from dalembert.trajectories.time_scaling import Infeasible, Rows, controllable, fastest, span
 
 LINE = tr.line([0, 0, 0], [1, 0, 0])
 

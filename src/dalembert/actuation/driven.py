@@ -17,7 +17,6 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert import kernels
 from dalembert.actuation.motors import DCMotor, Motor, Scalars
 from dalembert.actuation.rotors import Rotor, has_rotors, with_rotors, without_rotors
 from dalembert.actuation.transmission import Transmission
@@ -27,9 +26,9 @@ from dalembert.arguments import Array, array, of_kind, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel
 from dalembert.errors import InputError, choose
-from dalembert.flow import WRENCH, Flow
-from dalembert.flows.books import friction_loss, joints_of, own_friction, spring_energy
-from dalembert.kernels import need_mass, singular_mass, wrench_on_body
+from dalembert.flow import Flow
+from dalembert.flows.books import AppliedWrenches, friction_loss, joints_of, need_frames, own_friction, spring_energy
+from dalembert.kernels import need_mass, singular_mass
 from dalembert.model import Model
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
@@ -39,7 +38,7 @@ from dalembert.system import Arguments, Kernels, KernelTable, Linearization, Opt
 
 Scalar = Any
 T = TypeVar("T")
-Wrenches = Mapping[int, Force]  # what bodies apply to their surroundings, in the frames of the lean model
+Wrenches = Mapping[int, Force]  # that act on the bodies, in their frames in the lean model
 
 # How a driven robot's power flows [W], and where its energy is [J]: supply = losses + d(energies)/dt.
 LOSSES = ("copper_loss", "conversion_loss", "bearing_loss", "gear_loss", "friction_loss")
@@ -269,9 +268,9 @@ class DrivenRobot:
         rotor = own_rotors + 0.5 * linear.total(J * (s * s) for J, s in zip(self.inertias, w, strict=True))
         springs = spring_energy(self.model, q) if self.friction else 0.0
         rubbing = friction_loss(self.model, q, qd) if self.friction else 0.0
-        given_away = self._tip_power(q, qd, wrenches) if wrenches else 0.0
+        supplied = linear.total(p.supply for p in powers)
         return [
-            linear.total(p.supply for p in powers) - given_away,
+            supplied + self._wrench_power(q, qd, wrenches) if wrenches else supplied,
             linear.total(p.mechanical for p in powers),
             linear.total(p.heat for p in powers),
             linear.total(p.conversion for p in powers),
@@ -285,34 +284,30 @@ class DrivenRobot:
             linear.total(p.stored for p in powers),
         ]
 
-    def _tip_power(self, q: Scalars, qd: Scalars, wrenches: Wrenches) -> Scalar:
-        """The power of what bodies apply to their surroundings [W]."""
+    def _wrench_power(self, q: Scalars, qd: Scalars, wrenches: Wrenches) -> Scalar:
+        """Return the power that wrenches supply to the bodies [W]."""
         V = joints.twists(self._lean, joints.poses(self._lean, q), qd)
         return linear.total(V[body].dot(F) for body, F in wrenches.items())
 
-    def flow(self, f_tip: bool = False, frame: str | None = None, expressed_in: str = "world") -> Flow:
-        """The system as `simulate` takes it: states q, q̇, currents; inputs voltages; outputs the books.
+    def flow(self, *, wrenches: Sequence[str] = ()) -> Flow:
+        """Return the system as `simulate` takes it: states q, q̇, currents; inputs voltages; outputs the books.
 
-        With `f_tip` the wrench that the tip (or `frame`) applies to the environment is an input too, 6 numbers after
-        the motors' own; the supply_power of the books is then less by what it gives away."""
-        kernels.TABLE.read_options("inverse_dynamics", {"frame": frame, "expressed_in": expressed_in})
-        place = self._lean.frame(frame) if switch("f_tip", f_tip) else None
+        `wrenches` names the frames at which wrenches act on the robot, τ = M q̈ + c + g − Σ JᵀF, (force, moment) in
+        world axes: six more inputs each, after the motors' own. The supply_power of the books includes their power."""
         m = len(self.motors)
-
-        def applied(x: Scalars, u: Scalars) -> Wrenches:
-            return {} if place is None else wrench_on_body(self._lean, x[: self.n], u[m:], place, expressed_in)
+        applied = AppliedWrenches(self._lean, need_frames(self._lean, wrenches), m)
 
         def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
-            return self._rate(x, u[:m], applied(x, u))
+            return self._rate(x, u[:m], applied.wrenches(x[: self.n], u))
 
         def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
-            return self._observe(x, u[:m], applied(x, u))
+            return self._observe(x, u[:m], applied.wrenches(x[: self.n], u))
 
         limited = any(motor.states for motor in self.motors)
         return Flow(
             self.name,
             self.states,
-            (*self.inputs, *(() if place is None else WRENCH)),
+            (*self.inputs, *applied.inputs),
             rate,
             positions=self.n,
             settle=self.settle if limited else None,

@@ -10,7 +10,7 @@ the motion of the links that carry them: see `rotors` for that, with stiff joint
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -21,15 +21,16 @@ from dalembert.actuation.motors import Scalars
 from dalembert.actuation.rotors import has_rotors, without_rotors
 from dalembert.actuation.values import RATIO, Equilibrium, balance, per_joint, plain_tree, refuse_friction
 from dalembert.algorithms import composite, energy, friction, joints, linear, newton_euler
-from dalembert.arguments import Array, array, switch
+from dalembert.arguments import Array, array, read_wrenches, switch
 from dalembert.compile import Kernel
 from dalembert.errors import InputError
 from dalembert.flow import Flow
-from dalembert.flows.books import friction_loss, joints_of, own_friction, spring_energy
-from dalembert.kernels import need_mass, singular_mass, wrench_on_body
+from dalembert.flows.books import AppliedWrenches, friction_loss, joints_of, need_frames, own_friction, spring_energy
+from dalembert.kernels import all_wrenches, need_mass, read_frames, singular_mass, wrench_names
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
 from dalembert.scalar.jet import Jet
+from dalembert.spatial import Force
 from dalembert.system import Arguments, Kernels, KernelTable, Linearization, Options, Row, Shape, read_state
 
 Scalar = Any
@@ -90,9 +91,7 @@ class FlexibleRobot:
 
     # What `flow` takes nothing for, and why.
     flow_refuses: ClassVar[dict[str, str]] = {
-        "friction": "whether friction counts is said where a FlexibleRobot is made: FlexibleRobot(…, friction=True)",
-        "f_tip": "f_tip does not apply to a FlexibleRobot: its inputs act on the motors, a wrench on the links: "
-        "simulate the robot itself",
+        "friction": "whether friction counts is said where a FlexibleRobot is made: FlexibleRobot(…, friction=True)"
     }
 
     def __init__(
@@ -156,20 +155,23 @@ class FlexibleRobot:
 
     def rate(self, t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         """ẋ = (q̇, θ̇, q̈, θ̈): the springs drive the links, inputs less springs the rotors."""
+        return self._rate(x, u, {})
+
+    def _rate(self, x: Scalars, u: Scalars, wrenches: Mapping[int, Force]) -> list[Scalar]:
         n = self.n
         q, theta, qd, theta_d = x[:n], x[n : 2 * n], x[2 * n : 3 * n], x[3 * n :]
         spring = self.joint_torque(q, theta, qd, theta_d)
         try:
-            qdd = linear.solve_ldl(
-                composite.mass_matrix(self._lean, q), [s - h for s, h in zip(spring, self._load(q, qd), strict=True)]
-            )
+            M, load = composite.mass_matrix(self._lean, q), self._load(q, qd, wrenches)
+            qdd = linear.solve_ldl(M, [s - h for s, h in zip(spring, load, strict=True)])
         except ZeroDivisionError:
             raise singular_mass(self.model) from None
         theta_dd = [(tau - s) / B for tau, s, B in zip(u, spring, self.reflected_inertia, strict=True)]
         return [*qd, *theta_d, *qdd, *theta_dd]
 
-    def _load(self, q: Scalars, qd: Scalars) -> list[Scalar]:
-        return self._with_friction(newton_euler.bias_torque(self._lean, q, qd), q, qd)
+    def _load(self, q: Scalars, qd: Scalars, wrenches: Mapping[int, Force] | None = None) -> list[Scalar]:
+        h = newton_euler.inverse_dynamics(self._lean, q, qd, [0.0] * self.n, wrenches)
+        return self._with_friction(h, q, qd)
 
     def _with_friction(self, tau: list[Scalar], q: Scalars, qd: Scalars) -> list[Scalar]:
         if not self.friction:
@@ -200,16 +202,30 @@ class FlexibleRobot:
             springs,
         ]
 
-    def flow(self) -> Flow:
-        """The system as `simulate` takes it: positions (q, θ), their rates; inputs τ; outputs the energies."""
+    def flow(self, *, wrenches: Sequence[str] = ()) -> Flow:
+        """Return the system as `simulate` takes it: positions (q, θ), their rates; inputs τ; outputs the energies.
+
+        `wrenches` names the frames at which wrenches act on the links, τ = M q̈ + c + g − Σ JᵀF, (force, moment) in
+        world axes: six more inputs each, after τ. The input_power includes their power."""
+        n = self.n
+        applied = AppliedWrenches(self._lean, need_frames(self._lean, wrenches), n)
+
+        def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
+            return self._rate(x, u[:n], applied.wrenches(x[:n], u))
+
+        def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
+            power, *others = self.observe(t, x, u[:n])
+            return [power + applied.power(x[:n], x[2 * n : 3 * n], u), *others]
+
         return Flow(
             self.name,
             self.states,
-            self.inputs,
-            self.rate,
-            positions=2 * self.n,
+            (*self.inputs, *applied.inputs),
+            rate if applied.frames else self.rate,
+            positions=2 * n,
             outputs=OUTPUTS,
-            observe=self.observe,
+            observe=observe if applied.frames else self.observe,
+            drives=n,
             start=self._begin,
             joints=joints_of(self.robot, self.states[2 * self.n : 3 * self.n]),
         )
@@ -270,31 +286,40 @@ class FlexibleRobot:
         return Linearization(*self.linearize(state, given), state, given, self.states, self.inputs)
 
     # -------------------------------------------------------------------------------------------------- statics
-    def _wrench(self, f_tip: ArrayLike | None) -> Array:
-        if f_tip is None:
-            return np.zeros(6)
-        F = array("f_tip", f_tip, (..., 6), meaning="(f, n)")
-        self.model.frame()  # refused in words where there is no tip
-        return F
+    def _static_load(self, wrenches: Mapping[str, ArrayLike] | None) -> tuple[Kernel, Kernel, tuple[Array, ...]]:
+        """Return the kernel of the torque that the springs carry at rest, its derivative, and the wrenches."""
+        frames, given = read_wrenches(wrenches)
+        values = tuple(
+            array(f"wrenches[{frame!r}]", F, (..., 6), meaning="(force, moment)")
+            for frame, F in zip(frames, given, strict=True)
+        )
+        for frame in frames:
+            self.model.frame(frame)
+        load, slope = (self.kernel(f"static_load{end}", wrenches=frames) for end in ("", "_derivatives"))
+        return load, slope, values
 
-    def motor_positions(self, q: ArrayLike, f_tip: ArrayLike | None = None) -> Array:
-        """θ = q + K⁻¹ (g(q) + Jᵀ f_tip): where the motors must stand for the links to rest at q.  (..., n)."""
-        load = np.asarray(self.kernel("static_load")(self._vector("q", q), self._wrench(f_tip)))
-        return np.asarray(self._vector("q", q) + load / np.array(self.stiffness))
+    def motor_positions(self, q: ArrayLike, *, wrenches: Mapping[str, ArrayLike] | None = None) -> Array:
+        """Return θ = q + K⁻¹ (g(q) − Σ JᵀF), where the motors must stand for the links to rest at q.  (..., n).
 
-    def deflection(self, theta: ArrayLike, f_tip: ArrayLike | None = None) -> Equilibrium:
-        """Where the links rest when the motors stand at θ: K (q − θ) + g(q) + Jᵀ f_tip = 0, searched from q = θ.
+        `wrenches` {"frame": (force, moment)} act on the links, in world axes."""
+        load, _, F = self._static_load(wrenches)
+        x = self._vector("q", q)
+        return np.asarray(x + np.asarray(load(x, *F)) / np.array(self.stiffness))
 
-        `f_tip` is what the tip applies to the environment, in world axes. q − θ is the deflection."""
-        start, F = self._vector("theta", theta), self._wrench(f_tip)
-        if start.ndim != 1 or F.ndim != 1:
-            raise InputError(f"one position is searched at a time: theta has shape {start.shape}, f_tip {F.shape}")
+    def deflection(self, theta: ArrayLike, *, wrenches: Mapping[str, ArrayLike] | None = None) -> Equilibrium:
+        """Return where the links rest when the motors stand at θ: K (q − θ) + g(q) − Σ JᵀF = 0, searched from q = θ.
+
+        `wrenches` {"frame": (force, moment)} act on the links, in world axes. q − θ is the deflection."""
+        start = self._vector("theta", theta)
+        load, slope, F = self._static_load(wrenches)
+        for name, x in (("theta", start), *(("wrenches", x) for x in F)):
+            if x.ndim != 1:
+                raise InputError("wrong-shape", name, x, expected="of one state, without leading dimensions")
         K = np.array(self.stiffness)
-        load, slope = self.kernel("static_load"), self.kernel("static_load_derivatives")
-        size = max(float(np.abs(load(start, F)).max()), float(K.max()) * 1e-3)
+        size = max(float(np.abs(load(start, *F)).max()), float(K.max()) * 1e-3)
         return balance(
-            lambda q: K * (q - start) + np.asarray(load(q, F)),
-            lambda q: np.diag(K) + np.asarray(slope(q, F)),
+            lambda q: K * (q - start) + np.asarray(load(q, *F)),
+            lambda q: np.diag(K) + np.asarray(slope(q, *F)),
             start,
             BALANCED * size,
         )
@@ -311,7 +336,7 @@ class FlexibleRobot:
         K = np.diag(self.stiffness)
         stiff = K
         if switch("gravity", gravity):
-            slope = np.asarray(self.kernel("static_load_derivatives")(x, np.zeros(6)))
+            slope = np.asarray(self.kernel("static_load_derivatives")(x))
             stiff = K + (slope + slope.T) / 2
         inertia = np.zeros((2 * n, 2 * n))
         inertia[:n, :n], inertia[n:, n:] = M, np.diag(self.reflected_inertia)
@@ -351,10 +376,10 @@ def _inverse(s: FlexibleRobot, a: Arguments, o: Options) -> tuple[list[Scalar], 
 
 
 def _static_load(s: FlexibleRobot, a: Arguments, o: Options) -> list[Scalar]:
-    """What the springs carry at rest: g(q) + Jᵀ f_tip [+ the links' own springs]."""
-    model, q, zero = s.model, a["q"], [0.0] * s.n
-    wrenches = wrench_on_body(model, q, a["f_tip"], model.frame(), "world") if model.tip is not None else {}
-    return s._with_friction(newton_euler.inverse_dynamics(model, q, zero, zero, wrenches), q, zero)
+    """Return what the springs carry at rest: g(q) − Σ JᵀF [+ the links' own springs]."""
+    q, zero = a["q"], [0.0] * s.n
+    load = newton_euler.inverse_dynamics(s.model, q, zero, zero, all_wrenches(s.model, a, o))
+    return s._with_friction(load, q, zero)
 
 
 def _rigid(s: FlexibleRobot, a: Arguments, o: Options) -> list[Scalar]:
@@ -369,7 +394,7 @@ def _vectors(count: int) -> Callable[[FlexibleRobot, Options], tuple[Shape, ...]
 
 
 _RATE: Row[FlexibleRobot] = Row(("x", "u"), lambda s, a, o: s.rate(0.0, a["x"], a["u"]), lambda s, o: ((4 * s.n,),))
-_STATIC: Row[FlexibleRobot] = Row(("q", "f_tip"), _static_load, _vectors(1))
+_STATIC: Row[FlexibleRobot] = Row(("q",), _static_load, _vectors(1), {"wrenches": ()})
 TABLE: KernelTable[FlexibleRobot] = KernelTable(
     {
         "rate": _RATE,
@@ -381,10 +406,12 @@ TABLE: KernelTable[FlexibleRobot] = KernelTable(
     },
     lambda s, o: {
         "x": (4 * s.n,),
-        "f_tip": (6,),
+        **dict.fromkeys(wrench_names(o), (6,)),
         **dict.fromkeys(("u", "q", "qd", "qdd", "qddd", "qdddd", "tau"), (s.n,)),
     },
     lambda s, name: singular_mass(s.model),
+    read=lambda row, option, value: read_frames(value),
+    added=wrench_names,
 )
 
 

@@ -91,7 +91,7 @@ def _free_component(S: Motion, rotor: Scalar) -> int | None:
 def articulated_bodies(
     model: Model, q: Coordinates, qd: Coordinates, tau: Coordinates, wrenches: Mapping[int, Force] | None = None
 ) -> list[Scalar]:
-    """q̈ = M⁻¹ (τ − h − Σ Jᵀ F) in O(n).  Featherstone 2008, §7.3. For trees without mimic joints.
+    """q̈ = M⁻¹ (τ − h + Σ Jᵀ F) in O(n).  Featherstone 2008, §7.3. For trees without mimic joints.
 
     Its bias forces p are those of Newton and Euler at q̈ = 0, and accelerations a what q̈ adds: no term of velocities is
     left in the recursion."""
@@ -132,7 +132,7 @@ def factorized(
     wrenches: Mapping[int, Force] | None = None,
     base: newton_euler.Acceleration | None = None,
 ) -> list[Scalar]:
-    """q̈ = M \\ (τ − h − Σ Jᵀ F): mass matrix, bias and a factorization. Right for mimic joints, which couple bodies
+    """q̈ = M \\ (τ − h + Σ Jᵀ F): mass matrix, bias and a factorization. Right for mimic joints, which couple bodies
     on different branches, and over a moving base too."""
     zero = [0.0] * model.nv
     h = newton_euler.inverse_dynamics(model, q, qd, zero, wrenches, base)

@@ -16,7 +16,6 @@ from dalembert.model import Frame, Model
 from dalembert.scalar.jet import Jet, jet
 from dalembert.spatial import Motion, Pose
 from dalembert.spatial.vector import (
-    IDENTITY,
     ZERO,
     Matrix,
     Scalar,
@@ -171,14 +170,12 @@ def wrench_rows(c: Held, model: Model, q: Coordinates) -> list[list[Scalar]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def tip_rows(c: Function, model: Model, q: Coordinates, tip: Frame, expressed_in: str = "world") -> list[list[Scalar]]:
+def tip_rows(c: Function, model: Model, q: Coordinates, tip: Frame) -> list[list[Scalar]]:
     """A_x (k×6), φ̇ = A_x V for a twist V of the body that carries the frame `tip`, all else at rest. Known for
     relations that hold this body and for functions of its frames' poses; zero for the others."""
     axes = [tuple(1.0 if i == j else 0.0 for i in range(3)) for j in range(3)]
-    T_tip = kinematics.frame_pose(model, q, tip)
-    R = T_tip.R if expressed_in == "local" else IDENTITY
-    origin = ZERO if expressed_in == "spatial" else T_tip.p
-    twists = [Motion(matvec(R, u), ZERO) for u in axes] + [Motion(ZERO, matvec(R, u)) for u in axes]
+    origin = kinematics.frame_pose(model, q, tip).p
+    twists = [Motion(u, ZERO) for u in axes] + [Motion(ZERO, u) for u in axes]
     columns = [_rates_of_tip(c, model, q, tip.body, twist, origin) for twist in twists]
     return [list(row) for row in zip(*columns, strict=True)]
 

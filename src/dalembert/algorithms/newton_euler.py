@@ -96,11 +96,12 @@ def body_forces(
     wrenches: Mapping[int, Force] | None = None,
     base: Acceleration | None = None,
 ) -> list[Force]:
-    """The wrench that each body's motion asks for, and what it applies to its surroundings, at its frame's origin."""
+    """Return the wrench that each joint must transmit to its body: what the motion requires, less the external wrench
+    that acts on the body, at the origin of its frame."""
     A, K = accelerations(model, q, qd, qdd, base)
     F = [body_force(b.inertia, A[i].a, K[i]) for i, b in enumerate(model.bodies)]
     for i, wrench in (wrenches or {}).items():
-        F[i] = F[i] + wrench
+        F[i] = F[i] - wrench
     return F
 
 
@@ -125,10 +126,10 @@ def inverse_dynamics(
     wrenches: Mapping[int, Force] | None = None,
     base: Acceleration | None = None,
 ) -> list[Scalar]:
-    """τ = M(q) q̈ + c(q, q̇) + g(q) + Σ Jᵀ F, rotor inertia included.
+    """Return τ = M(q) q̈ + c(q, q̇) + g(q) − Σ Jᵀ F, rotor inertia included.
 
-    `wrenches`: what a body applies to its surroundings, at its frame's origin in its own axes.
-    `base`: a moving base; without it the base rests.
+    `wrenches` act on the bodies, by index, at the origin of each body's frame and in its axes.
+    `base` is the motion of the base, at rest if not given.
     """
     tau = joint_loads(model, q, qd, qdd, wrenches, base)
     second = joints.rates(model, qdd)

@@ -1,8 +1,5 @@
 """Certified bounds on M, c and g over all joint positions."""
 
-from dalembert.bounds.bounds import bounds
-from dalembert.bounds.quantities import QUANTITIES
-from dalembert.bounds.result import Bound, Bounds
-from dalembert.bounds.symbolic import symbolic_bounds
+from dalembert.lazy import open_door
 
-__all__ = ["QUANTITIES", "Bound", "Bounds", "bounds", "symbolic_bounds"]
+__getattr__, __dir__, __all__ = open_door(__name__)

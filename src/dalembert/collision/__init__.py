@@ -13,20 +13,6 @@ edges      edges and paths certified between samples
 along      motions in time: when what touches, and whether nothing ever does
 """
 
-from dalembert.collision.along import ContactSpan
-from dalembert.collision.clearance import Collision, Contact, Distances
-from dalembert.collision.edges import EdgeCertificate
-from dalembert.collision.spheres import SphereModel, Spheres
-from dalembert.collision.world import World, WorldArrays
+from dalembert.lazy import open_door
 
-__all__ = [
-    "Collision",
-    "Contact",
-    "ContactSpan",
-    "Distances",
-    "EdgeCertificate",
-    "SphereModel",
-    "Spheres",
-    "World",
-    "WorldArrays",
-]
+__getattr__, __dir__, __all__ = open_door(__name__)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from dalembert.compile.interpret import interpret, replay
 from dalembert.compile.kinds import DOUBLE, SINGLE, Kind
 from dalembert.compile.lower import Program, lower
 from dalembert.errors import InputError, unknown
+from dalembert.files import whole
 from dalembert.scalar import Scalar
 
 if TYPE_CHECKING:
@@ -256,6 +259,14 @@ class Kernel:
 
         kind = SINGLE if float32 else DOUBLE
         return c_source.signature(name or self.name, self.arguments, self.inputs, self.outputs, kind, results)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the kernel to a file that other programs compile or import: C99 (.c) or Python with NumPy (.py)."""
+        sources = {".c": self.c_source, ".py": self.numpy_source}
+        ending = Path(path).suffix.lower()
+        if ending not in sources:
+            raise InputError("unsupported", "path", str(path), expected="a .c or .py file")
+        return whole(path, lambda file: file.write(sources[ending]().encode()))
 
     def numpy_source(self, name: str | None = None) -> str:
         """A Python function of NumPy arrays that computes the same, to rounding."""

@@ -34,6 +34,11 @@ class Closure:
     within_limits: NDArray[np.bool_]
     messages: tuple[str, ...]
 
+    @property
+    def ok(self) -> NDArray[np.bool_]:
+        """Whether the loops are closed: `closed`."""
+        return self.closed
+
     def __bool__(self) -> bool:
         return bool(self.closed.all())
 

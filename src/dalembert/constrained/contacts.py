@@ -383,6 +383,11 @@ class Balance:
     messages: tuple[str, ...]
     system: Constrained
 
+    @property
+    def ok(self) -> NDArray[np.bool_]:
+        """Whether every contact can be sustained: `feasible`."""
+        return self.feasible
+
     def __bool__(self) -> bool:
         return bool(np.all(self.feasible))
 

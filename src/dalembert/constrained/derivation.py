@@ -196,7 +196,7 @@ def _numbers(e: ConstrainedEquations, q: Array, qd: Array, rows: list[int]) -> I
     yield _affine("qdd", np.linalg.inv(M) @ P, np.asarray(np.linalg.solve(M, -h - A.T @ free), np.float64))
     yield _in_numbers("P", P)
     with suppress(DalembertError):  # constraints that are not on the tip
-        wrenches = np.array([s.tip_wrench(q, unit) for unit in np.eye(s.k)[rows]])
+        wrenches = 0.0 - np.array([s.tip_wrench(q, unit) for unit in np.eye(s.k)[rows]])
         yield Words("As a wrench of the tip, (force, moment) in world axes, {0}:", ("Jᵀ F = Aᵀλ",))
         forces = [total(times(_number(x), Name(f"lambda{k}")) for k, x in enumerate(row, 1)) for row in wrenches.T]
         yield MatrixFormula(("F", "F"), tuple((x,) for x in forces), decimals=True)

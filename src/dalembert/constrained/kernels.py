@@ -41,7 +41,7 @@ class ConstrainedModel:
         return composite.mass_matrix(self.model, q)
 
     def bias(self, a: Arguments, o: Options) -> list[Scalar]:
-        """h(q, q̇), with Jᵀ f_tip, other wrenches, and friction if they are there."""
+        """Return h(q, q̇) [− Σ J_iᵀ F_i of wrenches that act on the robot] [+ friction]."""
         zero = [0.0] * self.model.nv
         h = newton_euler.inverse_dynamics(self.model, a["q"], a["qd"], zero, all_wrenches(self.model, a, o))
         if o.get("friction"):
@@ -109,22 +109,16 @@ def _projected(s: ConstrainedModel, a: Arguments, o: Options) -> tuple[Any, Any]
     return joints.integrate(s.model, a["q"], step), rates
 
 
-_LOADED: Options = {"frame": None, "expressed_in": "world", "friction": False, "wrenches": ()}
+_LOADED: Options = {"friction": False, "wrenches": ()}
 
 ROWS: dict[str, Row[ConstrainedModel]] = {
     "residual": Row(("q",), lambda s, a, o: s.still(a["q"]).phi, lambda s, o: ((s.k,),)),
     "jacobian": Row(("q",), lambda s, a, o: s.still(a["q"]).A, lambda s, o: ((s.k, s.model.nv),)),
     "drift": Row(("q", "qd"), lambda s, a, o: s.terms(a["q"], a["qd"]).drift, lambda s, o: ((s.k,),)),
     "forward_dynamics": Row(
-        ("q", "qd", "tau"),
-        _forward,
-        lambda s, o: ((s.model.nv,), (s.k,), (3,)),
-        {**_LOADED, "alpha": 0.0, "beta": 0.0},
-        ("f_tip",),
+        ("q", "qd", "tau"), _forward, lambda s, o: ((s.model.nv,), (s.k,), (3,)), {**_LOADED, "alpha": 0.0, "beta": 0.0}
     ),
-    "inverse_dynamics": Row(
-        ("q", "qd", "qdd", "multipliers"), _inverse, lambda s, o: ((s.model.nv,), (2,)), _LOADED, ("f_tip",)
-    ),
+    "inverse_dynamics": Row(("q", "qd", "qdd", "multipliers"), _inverse, lambda s, o: ((s.model.nv,), (2,)), _LOADED),
     "projection": Row(
         ("q",),
         lambda s, a, o: constrained_dynamics.projection(s.factor(a["q"], s.still(a["q"]))),

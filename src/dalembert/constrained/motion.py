@@ -8,7 +8,7 @@ from dalembert import scalar
 from dalembert.algorithms import constrained_dynamics, energy, joints, linear
 from dalembert.errors import unknown
 from dalembert.flow import MULTIPLIER, Array, Contacts, Flow, LossFinder, Scalar, Scalars
-from dalembert.flows.books import Tip, friction_loss, joints_of, spring_energy
+from dalembert.flows.books import AppliedWrenches, friction_loss, joints_of, spring_energy
 from dalembert.flows.robot import on_manifold
 from dalembert.kernels import check_quaternions
 
@@ -27,18 +27,24 @@ def _largest(values: Scalars) -> Scalar:
 
 
 def flow(
-    system: Constrained, stabilize: str | None, friction: bool, alpha: float, beta: float, tip: Tip, books: bool
+    system: Constrained,
+    stabilize: str | None,
+    friction: bool,
+    alpha: float,
+    beta: float,
+    applied: AppliedWrenches,
+    books: bool,
 ) -> Flow:
     """See `Constrained.flow`."""
     if stabilize is not None and stabilize not in WAYS:
         raise unknown("stabilize", stabilize, WAYS)
     robot, bound, n = system.robot, system.bound, system.nq
-    options: dict[str, Any] = {"frame": None, "expressed_in": "world", "friction": friction, "wrenches": ()}
+    options: dict[str, Any] = {"friction": friction, "wrenches": ()}
     if stabilize == "baumgarte":
         options |= {"alpha": alpha, "beta": beta}
 
     def accelerations(x: Scalars, u: Scalars) -> constrained_dynamics.Constrained:
-        return bound.accelerations({"q": x[:n], "qd": x[n:], "tau": tip.torque(x[:n], u)}, options)[0]
+        return bound.accelerations({"q": x[:n], "qd": x[n:], "tau": applied.torque(x[:n], u)}, options)[0]
 
     def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         return [*x[n:], *accelerations(x, u).qdd]
@@ -57,7 +63,7 @@ def flow(
         seen = [*accelerations(x, u).force, *errors, *energies]
         if not books:
             return seen
-        supplied = tip.supply(x[:n], x[n:], u)
+        supplied = applied.supply(x[:n], x[n:], u)
         if not friction:
             return [*seen, supplied]
         return [*seen, spring_energy(robot.model, x[:n]), supplied, friction_loss(robot.model, x[:n], x[n:])]
@@ -82,7 +88,7 @@ def flow(
     return Flow(
         robot.name,
         robot.states,
-        (*robot.inputs, *tip.inputs),
+        (*robot.inputs, *applied.inputs),
         rate,
         positions=n,
         settle=settle if stabilize == "projection" else None,

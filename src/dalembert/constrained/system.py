@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import constraints as terms, joints, kinematics
-from dalembert.algorithms.jacobians import EXPRESSIONS
-from dalembert.arguments import Array, array, count, number, plain_array, switch, wrenches_of
+from dalembert.arguments import Array, array, count, number, plain_array, read_wrenches, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.constrained import kernels
 from dalembert.constrained.constraint import Constraint, OwnLoop
 from dalembert.errors import DalembertError, InputError, SingularityError, choose
 from dalembert.flow import Flow
-from dalembert.flows.books import Tip
+from dalembert.flows.books import AppliedWrenches, need_frames
 from dalembert.kernels import check_positions, singular_mass
 from dalembert.kinematics.tasks import task
 from dalembert.model.lean import lean
@@ -51,8 +50,9 @@ class ConstrainedAcceleration(NamedTuple):
 class Constrained:
     """A robot whose motion is constrained: by its description's loops, and by what is given here.
 
-    `rows` names the k rows; their multipliers λ are what the mechanism applies against the constraint, as f_tip is
-    (τ = M q̈ + h + Aᵀλ). Rows that depend on those before them carry λ = 0, and `redundant` names them."""
+    `rows` names the k rows; their multipliers λ are the forces that the mechanism applies against the constraint, τ = M
+    q̈ + h + Aᵀλ − Σ JᵀF, while wrenches F act on the robot. Rows that depend on those before them carry λ = 0, and
+    `redundant` names them."""
 
     def __init__(self, robot: Robot, constraints: Constraint | Sequence[Constraint] = ()) -> None:
         need_robot(robot, "Constrained")
@@ -164,9 +164,9 @@ class Constrained:
         """The compiled object behind a method, as `Robot.kernel`."""
         return self._kernels.get(name, given, options)
 
-    def _run(self, name: str, *arguments: object, given: tuple[str, ...] = (), **options: object) -> Any:
+    def _run(self, name: str, *arguments: object, **options: object) -> Any:
         with np.errstate(divide="ignore", invalid="ignore"):  # NaN compared with anything: it shows in the result
-            return self._kernels.run((name, given, *options.values()), None, *arguments)
+            return self._kernels.run((name, (), *options.values()), None, *arguments)
 
     # ------------------------------------------------------------------------------------------------ the constraints
     def residual(self, q: ArrayLike) -> Array:
@@ -233,12 +233,9 @@ class Constrained:
         q: ArrayLike,
         qd: ArrayLike,
         tau: ArrayLike,
-        f_tip: ArrayLike | None = None,
         *,
-        frame: str | None = None,
-        expressed_in: str = "world",
+        wrenches: Mapping[str, ArrayLike] | None = None,
         friction: bool = False,
-        wrenches: Mapping[str, Any] | None = None,
         alpha: float = 0.0,
         beta: float = 0.0,
         tolerance: float | None = TOLERANCE,
@@ -247,31 +244,23 @@ class Constrained:
 
         `alpha`, `beta`: Baumgarte's terms, A q̈ = −Ȧ q̇ − 2α A q̇ − β² φ. A state further than `tolerance` off the
         constraints, or constraints that contradict one another there, are refused by name; None asks no questions.
-        The other arguments are those of `Robot.forward_dynamics`."""
-        given, extra, options = self._loaded(f_tip, frame, expressed_in, friction, wrenches)
+        `wrenches` {"frame": (force, moment)} act on the robot, in world axes, and are part of h: h = c + g − Σ JᵀF."""
+        extra, options = self._loaded(friction, wrenches)
         stable = {"alpha": number("alpha", alpha, "1/s", least=0.0), "beta": number("beta", beta, "1/s", least=0.0)}
-        qdd, force, check = self._run("forward_dynamics", q, qd, tau, *extra, given=given, **options, **stable)
+        qdd, force, check = self._run("forward_dynamics", q, qd, tau, *extra, **options, **stable)
         if (allowed := _tolerance(tolerance)) is not None:
             self._judge(q, qd, check, allowed, np.isfinite(qdd).all(-1))
         return ConstrainedAcceleration(qdd, force)
 
     def _loaded(
-        self,
-        f_tip: ArrayLike | None,
-        frame: str | None,
-        expressed_in: str,
-        friction: bool,
-        wrenches: Mapping[str, Any] | None,
-    ) -> tuple[tuple[str, ...], tuple[object, ...], dict[str, Any]]:
-        """The optional arguments of the dynamics: their names, their values, and the options that go with them."""
-        places, values = wrenches_of(wrenches or {}, expressed_in)
-        for place, axes in ((frame, expressed_in), *places):
-            choose("expressed_in", axes, EXPRESSIONS)
-            if place is not None:
-                self.robot.model.frame(place)
+        self, friction: bool, wrenches: Mapping[str, ArrayLike] | None
+    ) -> tuple[tuple[object, ...], dict[str, Any]]:
+        """Return the wrenches' values, and the options of the kernels of the dynamics."""
+        frames, values = read_wrenches(wrenches)
+        for frame in frames:
+            self.robot.model.frame(frame)
         self._refuse_load(switch("friction", friction))
-        options = {"frame": frame, "expressed_in": expressed_in, "friction": friction, "wrenches": places}
-        return (("f_tip",), (f_tip, *values), options) if f_tip is not None else ((), values, options)
+        return values, {"friction": friction, "wrenches": frames}
 
     def _refuse_load(self, friction: bool) -> None:
         if friction and self.robot.model.friction_by_load:
@@ -339,23 +328,21 @@ class Constrained:
         qd: ArrayLike,
         qdd: ArrayLike,
         multipliers: ArrayLike | None = None,
-        f_tip: ArrayLike | None = None,
         *,
         actuated: Sequence[str] | None = None,
-        frame: str | None = None,
-        expressed_in: str = "world",
+        wrenches: Mapping[str, ArrayLike] | None = None,
         friction: bool = False,
-        wrenches: Mapping[str, Any] | None = None,
         tolerance: float | None = TOLERANCE,
     ) -> Array:
         """τ = M q̈ + h + Aᵀλ for a motion that obeys the constraints and wanted multipliers (zero if not given).
         (..., n).
 
-        `actuated` names the joints that have drives; then λ is not chosen but follows: the torques of the others are
-        zero, and those of more drives than needed the smallest."""
+        `wrenches` {"frame": (force, moment)} act on the robot, in world axes: h = c + g − Σ JᵀF. `actuated` names the
+        joints that have drives; then λ is not chosen but follows: the torques of the others are zero, and those of more
+        drives than needed the smallest."""
         lam = np.zeros(self.k) if multipliers is None else multipliers
-        given, extra, options = self._loaded(f_tip, frame, expressed_in, friction, wrenches)
-        tau, check = self._run("inverse_dynamics", q, qd, qdd, lam, *extra, given=given, **options)
+        extra, options = self._loaded(friction, wrenches)
+        tau, check = self._run("inverse_dynamics", q, qd, qdd, lam, *extra, **options)
         allowed = _tolerance(tolerance)
         if allowed is not None and (check > allowed).any():
             off, wrong = check[..., 0] > allowed, check[..., 1] > allowed
@@ -423,8 +410,10 @@ class Constrained:
 
     # ------------------------------------------------------------------------------------------------ forces
     def constraint_wrench(self, q: ArrayLike, multipliers: ArrayLike, name: str | None = None) -> Array:
-        """The wrench (f, n) that the second frame of a relation or loop applies to the first, at the second frame's
-        origin in world axes.  (..., 6).  `name`: which constraint, if there are several."""
+        """Return the wrench (force, moment) that acts on the second frame of a relation or loop, from the first.
+
+        It is in world axes at the second frame's origin, (..., 6). Of a relation to the world it acts on the robot.
+        `name`: which constraint, if there are several."""
         place, function = self._held(name)
         key = ("wrench", place.start)
         if key not in self._extra:
@@ -436,7 +425,7 @@ class Constrained:
         lam = self._multipliers(multipliers)
         self.residual(q)  # looks at the input
         B = self._extra[key](np.asarray(q, float))
-        return np.asarray(np.einsum("...ki,...k->...i", B, lam[..., place]))
+        return np.asarray(np.einsum("...ki,...k->...i", B, -lam[..., place]))
 
     def _multipliers(self, multipliers: ArrayLike) -> Array:
         return array("multipliers", multipliers, (..., self.k), meaning="one per row", nan=True)
@@ -454,26 +443,19 @@ class Constrained:
         assert isinstance(function, terms.Held)
         return self._places[name], function
 
-    def tip_wrench(
-        self,
-        q: ArrayLike,
-        multipliers: ArrayLike,
-        frame: str | None = None,
-        rows: Any = None,
-        expressed_in: str = "world",
-    ) -> Array:
-        """F with Jᵀ F = Aᵀ λ: what the constraints amount to as a wrench (f, n) that a frame applies.  (..., 6), or
-        (..., m) for m `rows`, chosen as in `kinematics.tasks.task`; axes and point as `expressed_in` says.
+    def tip_wrench(self, q: ArrayLike, multipliers: ArrayLike, frame: str | None = None, rows: Any = None) -> Array:
+        """Return F with Jᵀ F = −Aᵀ λ: the wrench on the robot at a frame that does the same as the constraints.
 
-        Constraints on the frame's twist, A_x V = 0, amount to A_xᵀ λ; where the joints feel several wrenches alike, F
-        is the one nearest to it, and for constraints that are not on this frame (couplings, Pfaffian rows, other
-        links) the smallest. Where J is square and invertible F = J⁻ᵀAᵀλ. Refused where no wrench in these rows does
-        the same."""
+        F is (force, moment) in world axes, (..., 6), or (..., m) for m `rows`, chosen as in `kinematics.tasks.task`.
+        The robot applies −F to its surroundings. Constraints on the frame's twist, A_x V = 0, amount to −A_xᵀ λ; where
+        the joints feel several wrenches alike, F is the one nearest to it, and for constraints that are not on this
+        frame (couplings, Pfaffian rows, other links) the smallest. Where J is square and invertible F = −J⁻ᵀAᵀλ.
+        Refused where no wrench in these rows does the same."""
         chosen = task("pose" if rows is None else rows)
-        J = chosen.jacobian(self.robot.jacobian(q, frame, expressed_in))
-        lam = self._multipliers(multipliers)
+        J = chosen.jacobian(self.robot.jacobian(q, frame))
+        lam = -self._multipliers(multipliers)
         b = np.einsum("...kn,...k->...n", self.jacobian(q), lam)
-        A_x = self._tip_rows(self.robot.model.frame(frame).name, expressed_in)(np.asarray(q, float))
+        A_x = self._tip_rows(self.robot.model.frame(frame).name)(np.asarray(q, float))
         F = np.einsum("...ki,...k->...i", A_x, lam) @ np.linalg.pinv(chosen.weights[:, None] * chosen.matrix)
         inverse = np.swapaxes(np.linalg.pinv(J, rcond=RANK), -1, -2)
         F = F + np.einsum("...in,...n->...i", inverse, b - np.einsum("...in,...i->...n", J, F))
@@ -486,13 +468,13 @@ class Constrained:
             )
         return np.asarray(F)
 
-    def _tip_rows(self, frame: str, expressed_in: str) -> Kernel:
-        """The kernel of A_x(q), (k, 6), of a frame."""
-        key = ("tip_rows", frame, expressed_in)
+    def _tip_rows(self, frame: str) -> Kernel:
+        """Return the kernel of A_x(q), (k, 6), of a frame."""
+        key = ("tip_rows", frame)
         if key not in self._extra:
             model, tip = self.bound.model, self.bound.model.frame(frame)
             self._extra[key] = compile_function(
-                lambda q: [r for f in self.bound.functions for r in terms.tip_rows(f, model, q, tip, expressed_in)],
+                lambda q: [r for f in self.bound.functions for r in terms.tip_rows(f, model, q, tip)],
                 [(self.nq,)],
                 [(self.k, 6)],
                 "tip_rows",
@@ -585,25 +567,21 @@ class Constrained:
         friction: bool = False,
         alpha: float = 10.0,
         beta: float = 10.0,
-        f_tip: bool = False,
-        frame: str | None = None,
-        expressed_in: str = "world",
+        wrenches: Sequence[str] = (),
         books: bool = False,
     ) -> Flow:
         """How it moves: x = (q, q̇), u = τ; the multipliers, the largest closure error |φ| and the energy are observed.
 
         `stabilize`: "projection" brings each step back onto the constraints, "baumgarte" lets errors decay with
-        `alpha`, `beta`, None lets them drift. With `f_tip` the wrench that the tip (or `frame`) applies to the
-        environment is an input too. `books`: what is supplied and lost is observed too [W]."""
+        `alpha`, `beta`, None lets them drift. `wrenches` names the frames at which wrenches act on the robot, in
+        world axes: six more inputs each, after τ. `books`: what is supplied and lost is observed too [W]."""
         from dalembert.constrained.motion import flow
 
         self._refuse_load(switch("friction", friction))
         model = self.robot.model
-        if switch("f_tip", f_tip):
-            model.frame(frame)  # refused here, not in the middle of a trace
-        tip = Tip(model, f_tip, frame, expressed_in)
+        applied = AppliedWrenches(model, need_frames(model, wrenches), model.nv)
         decay = number("alpha", alpha, "1/s", least=0.0), number("beta", beta, "1/s", least=0.0)
-        return flow(self, stabilize, friction, *decay, tip, switch("books", books))
+        return flow(self, stabilize, friction, *decay, applied, switch("books", books))
 
 
 def _tolerance(value: float | None) -> float | None:

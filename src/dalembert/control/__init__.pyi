@@ -79,9 +79,9 @@ from dalembert.control.step_response import (
     step_plot as step_plot,
 )
 from dalembert.control.task_space import (
-    WRENCH as WRENCH,
     Impedance as Impedance,
     TaskComputedTorque as TaskComputedTorque,
+    wrench_inputs as wrench_inputs,
 )
 from dalembert.control.transfer import TransferFunction as TransferFunction
 from dalembert.control.tuning import (

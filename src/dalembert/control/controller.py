@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,9 @@ from dalembert.kernels import need_tree
 from dalembert.law import Act, Law
 from dalembert.reference import Reference
 from dalembert.robot import Robot, need_robot
+
+if TYPE_CHECKING:
+    from dalembert.constrained.system import Constrained
 
 # A motion, (x, ẋ, ẍ) or less of it, or the numbers of a set point.
 Wanted = Reference | tuple[ArrayLike, ...] | ArrayLike | None
@@ -392,6 +395,27 @@ def torques(robot: Robot) -> tuple[str, ...]:
 
 def driven_joints(robot: Robot) -> tuple[str, ...]:
     return tuple(c.name for c in robot.model.drives)
+
+
+def zero_law(robot: Robot) -> Law:
+    """Return the law of no controller: zero torques."""
+    outputs = torques(robot)
+
+    def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+        return [0.0] * len(outputs)
+
+    return Law("no controller", (), (), outputs, act)
+
+
+def supporting_joints(robot: Robot, system: Constrained | None, q: Array) -> tuple[str, ...]:
+    """Return the joints that hold the robot at q.
+
+    All joints of a tree. Of a closed chain (`system`) those with an effort limit if they are enough, otherwise an
+    independent set."""
+    if system is None:
+        return robot.joint_names
+    limited = [n for n, e in zip(robot.joint_names, robot.limits.effort, strict=True) if np.isfinite(e)]
+    return tuple(limited) if len(limited) >= int(system.freedoms(q)) else system.independent(q)
 
 
 def follows(names: Sequence[str], orders: int = 3) -> tuple[str, ...]:

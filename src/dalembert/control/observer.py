@@ -104,9 +104,10 @@ class MomentumObserver(KeywordGains):
         return np.asarray(np.einsum("...ij,...j->...i", M, v))
 
     def wrench(self, q: ArrayLike, estimate: ArrayLike, frame: str | None = None) -> Array:
-        """f_tip that explains an estimate, as what a frame applies to the environment: −(Jᵀ)⁺ τ_ext.  (..., 6)."""
+        """Return the wrench on the robot at a frame that explains an estimate: (Jᵀ)⁺ τ_ext, in world axes.  (...,
+        6)."""
         J = self.robot.jacobian(q, frame)
-        return np.asarray(-np.einsum("...in,...n->...i", np.linalg.pinv(np.swapaxes(J, -1, -2)), array("r", estimate)))
+        return np.asarray(np.einsum("...in,...n->...i", np.linalg.pinv(np.swapaxes(J, -1, -2)), array("r", estimate)))
 
     def with_controller(self, controller: Controller, compensate: bool = False) -> Observed:
         """The controller with this observer beside it; with `compensate` what is seen is taken off its torques."""

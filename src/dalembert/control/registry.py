@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from dalembert.arguments import need
 from dalembert.errors import InputError
+from dalembert.spatial.vector import dot, matvec
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -35,6 +36,9 @@ class Setting:
     high: float
     step: float
 
+
+NO_CONTROLLER = "none"
+MIN_FALL_ACCELERATION = 1e-6  # [m/s²] of gravity along a free direction: less is level
 
 OMEGA = Setting("omega", "ω", "rad/s", "Bandwidth", 10.0, 0.5, 40.0, 0.5)
 ZETA = Setting("zeta", "ζ", "", "Damping ratio", 1.0, 0.05, 2.0, 0.05)
@@ -207,3 +211,30 @@ def offered(follows: str | None = None, compiled: bool = False) -> dict[str, Ent
     only those that can be compiled."""
     rows = ((name, e) for name, e in CONTROLLERS.items() if not e.needs and not (compiled and e.asked))
     return {name: e for name, e in rows if follows in (None, e.follows)}
+
+
+def suitable(robot: Robot, compiled: bool = False) -> dict[str, Entry | None]:
+    """Return the controllers to choose from for a robot, by title, and None for "none".
+
+    The first is `default_title(robot)`. A closed chain gets those whose torques are right although its tree has its
+    joints free. `compiled`: only controllers that can be compiled."""
+    found = {e.title: e for e in offered(compiled=compiled).values() if e.chains or not robot.loops}
+    first = default_title(robot)
+    return {first: found.pop(first), **found, NO_CONTROLLER: None}
+
+
+def default_title(robot: Robot) -> str:
+    """Return the title of the controller to begin with: gravity is compensated only where something holds the robot."""
+    return "PD" if is_unsupported(robot) else "PD + gravity"
+
+
+def is_unsupported(robot: Robot) -> bool:
+    """Return whether nothing holds the robot up: some base of it slides freely along gravity."""
+    bases = [(b.joint, b.placement.R) for b in robot.model.bodies if b.parent < 0 and not b.joint.driven]
+    directions = [matvec(R, S.v) for joint, R in bases for S in joint.subspace(())]
+    return any(abs(float(dot(v, robot.model.gravity))) > MIN_FALL_ACCELERATION for v in directions)
+
+
+def describe_entry(entry: Entry | None) -> str:
+    """Return what a controller does, in one line; None is no controller."""
+    return "τ = 0: the robot falls" if entry is None else entry.sentence

@@ -32,7 +32,7 @@ from dalembert.control.diagrams import TASK
 from dalembert.control.gains import Applied, Gain, Gains, must
 from dalembert.control.sensors import SENSED
 from dalembert.errors import InputError, SingularityError, choose
-from dalembert.flow import WRENCH as WRENCH, Scalar, Scalars
+from dalembert.flow import Scalar, Scalars, wrench_inputs as wrench_inputs
 from dalembert.kinematics.jacobian import moving_part
 from dalembert.law import Law
 from dalembert.model import Frame, Model
@@ -261,8 +261,9 @@ class Impedance(TaskController):
     """The tool as a mass on a spring and a damper: pushed with F it gives way by K⁻¹ F.
 
     `stiffness` [N/m, N m/rad], `damping` [N s/m, N m s/rad]: one number, one per row, or a symmetric matrix. `inertia`
-    [kg, kg m²]: the wanted mass, which needs the force on the tip to be measured: the law then measures `sensed_f_x` …
-    `sensed_n_z`, what the tip applies to the environment (`control.add_sensors(robot.flow(f_tip=True), WRENCH, T)`).
+    [kg, kg m²]: the wanted mass, which needs the force on the tip to be measured: the law then measures
+    `sensed_tool.f_x` … `sensed_tool.n_z`, the wrench that acts on the robot at the frame "tool", in world axes
+    (`control.add_sensors(robot.flow(wrenches=["tool"]), wrench_inputs("tool"), T)`).
     Without it the arm keeps the inertia it has, and no force is measured. `rows`, `frame`, `angles` and what concerns
     free joints as in `TaskComputedTorque`."""
 
@@ -333,14 +334,14 @@ class Impedance(TaskController):
             stiffness, damping, inertia, *null = gains.read(p)
             now = self.at(q, qd)
             force = total(stiffness(task.error(x_d, now.x)), damping(sub(xd_d, now.xd)))
-            force = sub(force, task.generalized(model, q, wrench))  # F_ext = − what the tip applies
+            force = total(force, task.generalized(model, q, wrench))
             a = [f / k for f, k in zip(force, inertia.p, strict=True)] if not mass.full else _solve(inertia, force)
             qdd = self.accelerations(q, qd, total(xdd_d, a), now, null)
             J = jacobians.jacobian(model, q, task.frame)
             carried = linear.apply(linear.transposed(J), wrench)
-            return total(newton_euler.inverse_dynamics(model, q, qd, qdd), carried)
+            return sub(newton_euler.inverse_dynamics(model, q, qd, qdd), carried)
 
-        sensors = tuple(f"{SENSED}{w}" for w in WRENCH)
+        sensors = tuple(f"{SENSED}{name}" for name in wrench_inputs(task.frame.name))
         return self.torque_law("impedance with measured force", act, wanted=task.names, senses=sensors)
 
     def conditions(self) -> Conditions:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.algorithms.kinematics import world_poses
 from dalembert.arguments import Array, array
 from dalembert.caching import cached_property
-from dalembert.collision import Contact, World
 from dalembert.describe import mesh
 from dalembert.describe.description import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
 from dalembert.errors import DalembertError, DescriptionError
@@ -27,6 +27,9 @@ from dalembert.model import Frame
 from dalembert.robot import Robot
 from dalembert.spatial import Pose
 from dalembert.units import position_units
+
+if TYPE_CHECKING:
+    from dalembert.collision import Contact, World
 
 MOST_TRIANGLES = 2_000_000  # of one mesh that is read at all
 ENOUGH_TRIANGLES = 20_000  # of one mesh that is shown: a page turns a dozen of them
@@ -56,19 +59,19 @@ class Solid:
         return Solid(self.vertices @ T[:3, :3].T + T[:3, 3], faces, self.outward)
 
     def simplify(self, most: int) -> Solid:
-        """The solid with at most so many triangles: vertices in one cell of a grid become their mean, and the grid is
-        made coarser until they are few."""
-        low = self.vertices.min(axis=0)
+        """Return the solid with at most so many triangles: vertices are merged on a grid that is made coarser until
+        they are few."""
         span = float(np.ptp(self.vertices, axis=0).max()) or 1.0
         cells = max(4.0, math.sqrt(most) * 1.5)
         found = self
         while len(found.faces) > most and cells > 3 * 0.85:
-            found = self._cluster(low, span / cells)
+            found = self.merge_vertices(span / cells)
             cells *= 0.85
         return found
 
-    def _cluster(self, low: Array, cell: float) -> Solid:
-        place = np.floor((self.vertices - low) / cell).astype(np.int64)
+    def merge_vertices(self, cell: float) -> Solid:
+        """Return the solid whose vertices in one cell of a grid [m] are replaced by their mean."""
+        place = np.floor((self.vertices - self.vertices.min(axis=0)) / cell).astype(np.int64)
         _, number = np.unique(place @ np.array([1, 1 << 20, 1 << 40]), return_inverse=True)
         count = np.bincount(number)
         mean = np.stack([np.bincount(number, self.vertices[:, k]) / count for k in range(3)], axis=-1)

@@ -1,4 +1,4 @@
-"""A robot's own friction and springs, and what they, its torques and a wrench at its tip do to its energy."""
+"""A robot's own friction and springs, the wrenches that act on it, and what they do to its energy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dalembert.algorithms import friction, joints, linear, newton_euler
 from dalembert.algorithms.joints import Coordinates
 from dalembert.arguments import switch
 from dalembert.errors import InputError
-from dalembert.flow import WRENCH, Joints, Scalar, Scalars
+from dalembert.flow import WRENCH, Joints, Scalar, Scalars, wrench_inputs
 from dalembert.model import Model
 from dalembert.spatial import Force
 from dalembert.units import position_units
@@ -30,6 +30,14 @@ def own_friction(robot: Robot, wanted: object) -> bool:
             "or springs: leave friction=False, or state those losses as the efficiency of a gear"
         )
     return bool(wanted)
+
+
+def need_frames(model: Model, wrenches: object) -> tuple[str, ...]:
+    """Return the frames named in the option `wrenches` of a flow; raise an error for an unknown one."""
+    frames = kernels.read_frames(wrenches)
+    for frame in frames:
+        model.frame(frame)
+    return frames
 
 
 def joints_of(robot: Robot, rates: tuple[str, ...] = ()) -> Joints:
@@ -58,39 +66,50 @@ def friction_loss(model: Model, q: Coordinates, qd: Coordinates) -> Scalar:
 
 
 @dataclass(frozen=True)
-class Tip:
-    """The wrench that a frame of the model applies to the environment, as inputs after the torques; none without
-    `acts`."""
+class AppliedWrenches:
+    """The wrenches that act on a model at `frames`, in world axes: inputs of a flow from number `first` on, six per
+    frame."""
 
     model: Model
-    acts: bool = False
-    frame: str | None = None
-    expressed_in: str = "world"
+    frames: tuple[str, ...]
+    first: int
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        return WRENCH if self.acts else ()
+        return tuple(name for frame in self.frames for name in wrench_inputs(frame))
+
+    @property
+    def end(self) -> int:
+        """The number of the input after the last one."""
+        return self.first + len(WRENCH) * len(self.frames)
+
+    def arguments(self, u: Scalars) -> dict[str, Scalars]:
+        """Return the wrenches among the inputs u by the names that they have as arguments of a kernel."""
+        return {f"wrench{k}": u[self.first + 6 * k :][:6] for k in range(len(self.frames))}
 
     def wrenches(self, q: Scalars, u: Scalars) -> dict[int, Force]:
-        """By body, of the flow's inputs u = (τ, f_tip, …)."""
-        if not self.acts:
-            return {}
-        f = u[self.model.nv : self.model.nv + len(WRENCH)]
-        return kernels.wrench_on_body(self.model, q, f, self.model.frame(self.frame), self.expressed_in)
+        """Return the wrench on each body."""
+        return kernels.sum_wrenches(self.model, q, zip(self.frames, self.arguments(u).values(), strict=True))
 
     def torque(self, q: Scalars, u: Scalars) -> list[Scalar]:
-        """τ − Jᵀ f_tip: what is left of the torques for the arm."""
+        """Return τ + Σ Jᵀ F, with the torques τ that u begins with."""
         tau = list(u[: self.model.nv])
-        if not self.acts:
+        if not self.frames:
             return tau
         applied, nothing = self.wrenches(q, u), Force((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
         F = [applied.get(k, nothing) for k in range(len(self.model.bodies))]
-        tip = joints.gather(self.model, newton_euler.project(self.model, q, F))
-        return [a - b for a, b in zip(tau, tip, strict=True)]
+        return [
+            a + b for a, b in zip(tau, joints.gather(self.model, newton_euler.project(self.model, q, F)), strict=True)
+        ]
 
     def supply(self, q: Scalars, qd: Scalars, u: Scalars) -> Scalar:
-        """q̇ᵀ (τ − Jᵀ f_tip) [W]."""
+        """Return q̇ᵀ (τ + Σ Jᵀ F), the power that torques and wrenches supply [W]."""
         return linear.inner(self.torque(q, u), qd)
+
+    def power(self, q: Scalars, qd: Scalars, u: Scalars) -> Scalar:
+        """Return the power that the wrenches alone supply [W]."""
+        V = joints.twists(self.model, joints.poses(self.model, q), qd)
+        return linear.total(V[body].dot(F) for body, F in self.wrenches(q, u).items())
 
     def loss(self, q: Scalars, qd: Scalars, qdd: Scalars, u: Scalars) -> Scalar:
         """What damping and dry friction turn into heat [W]; where it depends on the load, at the load of the motion."""

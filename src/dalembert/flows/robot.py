@@ -1,4 +1,4 @@
-"""A robot as a `Flow`: under torques, with friction, a wrench at its tip, a load that a run may vary, or in momenta."""
+"""A robot as a `Flow`: under torques, with friction, wrenches at frames, a load that a run may vary, or in momenta."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from dalembert.algorithms import composite, energy, joints, linear
 from dalembert.algorithms.regressor import FRICTION, INERTIAL, friction_shape
 from dalembert.arguments import switch, three
 from dalembert.errors import InputError, unknown
-from dalembert.flow import WRENCH, Array, Flow, Scalar, Scalars
-from dalembert.flows.books import ENERGIES, Tip, joints_of, spring_energy
+from dalembert.flow import Array, Flow, Scalar, Scalars
+from dalembert.flows.books import ENERGIES, AppliedWrenches, joints_of, need_frames, spring_energy
 from dalembert.model import Model
 from dalembert.model.lean import lean
 from dalembert.spatial import Inertia
@@ -28,18 +28,18 @@ PAYLOAD = ("payload_mass", "payload_x", "payload_y", "payload_z")
 def robot_flow(
     robot: Robot,
     friction: bool | str,
-    f_tip: bool,
-    frame: str | None,
-    expressed_in: str,
+    wrenches: Sequence[str],
     energies: bool,
     books: bool,
     momenta: bool,
     payload: bool | Sequence[float],
+    frame: str | None,
     parameters: tuple[str, ...],
 ) -> Flow:
     """See `Robot.flow`."""
-    for name, value in (("f_tip", f_tip), ("energies", energies), ("books", books), ("momenta", momenta)):
+    for name, value in (("energies", energies), ("books", books), ("momenta", momenta)):
         switch(name, value)
+    applied = AppliedWrenches(robot.model, need_frames(robot.model, wrenches), robot.nv)
     kernels.need_tree(robot.model)
     if robot.nv == 0:
         raise InputError(f"{robot.name!r} has no joints: there is nothing to simulate")
@@ -49,7 +49,7 @@ def robot_flow(
     if parameters and (momenta or friction == "sticking"):
         raise InputError("parameters= is for a Robot in positions and rates, without sticking joints")
     if friction == "sticking":
-        return _with_modes(robot, f_tip, frame, expressed_in, books, momenta, payload)
+        return _with_modes(robot, applied.frames, books, momenta, payload)
     if isinstance(friction, str):
         raise InputError(f"friction is True, False, or for a Robot 'sticking'; got {friction!r}")
     rough = switch("friction", friction)
@@ -57,22 +57,16 @@ def robot_flow(
     if levels and not rough:
         raise InputError(f"{levels[0]!r} is a parameter of friction, and there is none: friction=True takes it in")
     if momenta:
-        if rough or f_tip or payload is not False:
-            raise InputError(
-                "with momenta=True there is no friction and no f_tip, nor a payload: that form is for the energy's sake"
-            )
+        if rough or applied.frames or payload is not False:
+            raise InputError("momenta=True does not support friction, wrenches or a payload. Leave them out.")
         kernels.need_mass(robot.model)
         flow = _in_momenta(robot, energies or books)
-        return _with_books(robot, flow, Tip(robot.model), False, True) if books else flow
-    options = kernels.TABLE.read_options(
-        "forward_dynamics", {"friction": rough, "frame": frame, "expressed_in": expressed_in}
-    )
-    if f_tip:
-        robot.model.frame(frame)  # refused here, not in the middle of a trace
+        return _with_books(robot, flow, applied, False, True) if books else flow
+    options = kernels.TABLE.read_options("forward_dynamics", {"friction": rough, "wrenches": applied.frames})
     if payload is False and not parameters:
         kernels.need_mass(robot.model)
     nq, nv = robot.nq, robot.nv
-    end = nv + (len(WRENCH) if f_tip else 0)
+    end = applied.end
     model, full, carried = load_models(robot, frame, payload, parameters)
     braked = _friction_change(robot, parameters)
     if carried and not (rough and robot.model.friction_by_load):  # weighed here: scalars of a trace cannot be
@@ -81,7 +75,7 @@ def robot_flow(
 
     def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         tau = braked(x[nq:], u[:nv], u[len(u) - len(parameters) :])
-        given = {"q": x[:nq], "qd": x[nq:], "tau": tau, **({"f_tip": u[nv:end]} if f_tip else {})}
+        given = {"q": x[:nq], "qd": x[nq:], "tau": tau, **applied.arguments(u)}
         return [*x[nq:], *trace(model(u[end:]), given, options)]
 
     def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
@@ -90,7 +84,7 @@ def robot_flow(
     flow = Flow(
         robot.name,
         robot.states,
-        (*robot.inputs, *(WRENCH if f_tip else ()), *carried),
+        (*robot.inputs, *applied.inputs, *carried),
         rate,
         positions=nq,
         outputs=ENERGIES if energies or books else (),
@@ -99,7 +93,7 @@ def robot_flow(
         joints=replace(joints_of(robot), inertia=robot.mass_matrix if robot.model.curved is None else None),
         **on_manifold(robot),
     )
-    return _with_books(robot, flow, Tip(robot.model, f_tip, frame, expressed_in), rough, False) if books else flow
+    return _with_books(robot, flow, applied, rough, False) if books else flow
 
 
 def on_manifold(robot: Robot, momenta: bool = False) -> dict[str, Any]:
@@ -126,7 +120,7 @@ def on_manifold(robot: Robot, momenta: bool = False) -> dict[str, Any]:
     }
 
 
-def _with_books(robot: Robot, flow: Flow, tip: Tip, rough: bool, momenta: bool) -> Flow:
+def _with_books(robot: Robot, flow: Flow, applied: AppliedWrenches, rough: bool, momenta: bool) -> Flow:
     """The flow with what is supplied and lost observed too, and what springs store."""
     nq, nv, model, inner = robot.nq, robot.nv, robot.model, flow.observe
     assert inner is not None
@@ -136,10 +130,10 @@ def _with_books(robot: Robot, flow: Flow, tip: Tip, rough: bool, momenta: bool) 
         seen = inner(t, x, u)
         q, qd = x[:nq], seen[:nv] if momenta else x[nq:]
         more: list[Scalar] = [spring_energy(model, q)] if springs else []
-        more.append(tip.supply(q, qd, u))
+        more.append(applied.supply(q, qd, u))
         if rough:
             qdd = flow.rate(t, x, u)[nv:] if model.friction_by_load else []
-            more.append(tip.loss(q, qd, qdd, u))
+            more.append(applied.loss(q, qd, qdd, u))
         return [*seen, *more]
 
     names = ("spring_energy",) * springs + ("supply_power",) + ("friction_loss",) * rough
@@ -147,13 +141,7 @@ def _with_books(robot: Robot, flow: Flow, tip: Tip, rough: bool, momenta: bool) 
 
 
 def _with_modes(
-    robot: Robot,
-    f_tip: bool,
-    frame: str | None,
-    expressed_in: str,
-    books: bool,
-    momenta: bool,
-    payload: bool | Sequence[float],
+    robot: Robot, wrenches: tuple[str, ...], books: bool, momenta: bool, payload: bool | Sequence[float]
 ) -> Flow:
     """Joints that stick, and what is stored and supplied observed besides the friction."""
     from dalembert.flows.sticking import sticking
@@ -162,16 +150,16 @@ def _with_modes(
         raise InputError("method='symplectic' is for a Robot without friction, not for joints that stick")
     if payload is not False:
         raise InputError("payload= is for a Robot without sticking joints, not for friction='sticking'")
-    flow = sticking(robot, f_tip=f_tip, frame=frame, expressed_in=expressed_in)
+    flow = sticking(robot, wrenches)
     n, model, inner = robot.n, robot.model, flow.observe
-    tip = Tip(model, f_tip, frame, expressed_in)
+    applied = AppliedWrenches(model, wrenches, model.nv)
     if not books:
         return flow
 
     def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         assert inner is not None
         q, qd = x[:n], x[n : 2 * n]
-        return [*inner(t, x, u), *_energies(model, q, qd), spring_energy(model, q), tip.supply(q, qd, u)]
+        return [*inner(t, x, u), *_energies(model, q, qd), spring_energy(model, q), applied.supply(q, qd, u)]
 
     return replace(flow, outputs=(*flow.outputs, *ENERGIES, "spring_energy", "supply_power"), observe=observe)
 

@@ -26,10 +26,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import kernels
 from dalembert.algorithms import composite, friction as model_friction, joints, linear, newton_euler
-from dalembert.arguments import switch
 from dalembert.errors import InputError
 from dalembert.flow import Flow, Scalar, Scalars
-from dalembert.flows.books import Tip, joints_of
+from dalembert.flows.books import AppliedWrenches, joints_of, need_frames
 from dalembert.friction import laws
 from dalembert.model import Model
 from dalembert.model.lean import lean
@@ -260,29 +259,19 @@ def _rules(robot: Robot, rounds: int | None) -> Sticking:
     return Sticking(model, tuple(dry), many)
 
 
-def sticking(
-    robot: Robot,
-    *,
-    f_tip: bool = False,
-    frame: str | None = None,
-    expressed_in: str = "world",
-    rounds: int | None = None,
-) -> Flow:
+def sticking(robot: Robot, wrenches: Sequence[str] = (), *, rounds: int | None = None) -> Flow:
     """The robot under joint torques with its friction and springs, its dry friction holding: x = (q, q̇, modes), u = τ.
 
-    With `f_tip` the wrench that the tip (or `frame`) applies to the environment follows τ. `rounds`: how often modes
-    are reconsidered after a step, enough to release every joint and hold all but one again if not given. Observed: the
-    torque that friction takes from each joint, and the power it turns into heat [W]. `start` gives the state to begin
-    with."""
+    `wrenches` names the frames at which wrenches act on the robot, in world axes; they follow τ in u, six numbers
+    (force, moment) per frame, with τ = M q̈ + c + g − Σ JᵀF. `rounds`: how often modes are reconsidered after a step,
+    enough to release every joint and hold all but one again if not given. Observed: the torque that friction takes from
+    each joint, and the power it turns into heat [W]. `start` gives the state to begin with."""
     rules = _rules(robot, rounds)
-    n, tip = robot.n, Tip(rules.model, switch("f_tip", f_tip), frame, expressed_in)
-    kernels.TABLE.read_options("inverse_dynamics", {"frame": frame, "expressed_in": expressed_in})
-    if f_tip:
-        rules.model.frame(frame)  # refused here, not in the middle of a trace
+    n, applied = robot.n, AppliedWrenches(rules.model, need_frames(rules.model, wrenches), robot.n)
 
     def answer(x: Scalars, u: Scalars) -> Answer:
         q, qd = x[:n], x[n : 2 * n]
-        return rules.solve(rules.balance(q, qd, u[:n], tip.wrenches(q, u)), qd, rules.modes(x[2 * n :]))
+        return rules.solve(rules.balance(q, qd, u[:n], applied.wrenches(q, u)), qd, rules.modes(x[2 * n :]))
 
     def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         modes = rules.modes(x[2 * n :])
@@ -290,7 +279,7 @@ def sticking(
         return [*rates, *answer(x, u).qdd, *([0.0] * len(rules.dry))]
 
     def settle(t: Scalar, before: Scalars, x: Scalars, u: Scalars) -> list[Scalar]:
-        return rules.settle(x[:n], x[n : 2 * n], x[2 * n :], u[:n], tip.wrenches(x[:n], u))
+        return rules.settle(x[:n], x[n : 2 * n], x[2 * n :], u[:n], applied.wrenches(x[:n], u))
 
     def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         taken = answer(x, u).friction
@@ -300,7 +289,7 @@ def sticking(
     return Flow(
         f"{robot.name} with sticking",
         (*names, *(f"{name}_rate" for name in names), *(f"{names[i]}_mode" for i in rules.dry)),
-        (*(f"{name}_torque" for name in names), *tip.inputs),
+        (*(f"{name}_torque" for name in names), *applied.inputs),
         rate,
         positions=n,
         settle=settle,

@@ -2,14 +2,12 @@
 
 log          a file → columns → units → times → filter → samples
 fit          samples → parameters, with what they are worth
-excite       the motion from which they are identified best
-calibrate    geometry from measured tips
+excitation   the motion from which they are identified best
+calibration  geometry from measured tips
 contacts     contacts: which link, when, and the force
 handover     `identify_log`: from a log to an identified robot in a file
 """
 
-from dalembert.identification.calibrate.calibrate import calibrate as calibrate
-from dalembert.identification.excite.design import excite as excite
 from dalembert.lazy import open_door
 
 __getattr__, __dir__, __all__ = open_door(__name__)

@@ -1,7 +1,7 @@
 """The names of the package and where they live: read by type checkers, and by `lazy.open_door` when it is imported."""
 
-from dalembert.identification.calibrate.calibrate import calibrate as calibrate
-from dalembert.identification.calibrate.measurements import (
+from dalembert.identification.calibration.calibrate import calibrate as calibrate
+from dalembert.identification.calibration.measurements import (
     Distances as Distances,
     Points as Points,
     Poses as Poses,
@@ -14,8 +14,8 @@ from dalembert.identification.contacts import (
     calibrate_detector as calibrate_detector,
     observe as observe,
 )
-from dalembert.identification.excite.design import excite as excite
-from dalembert.identification.excite.limits import HalfSpace as HalfSpace, box as box
+from dalembert.identification.excitation.design import excite as excite
+from dalembert.identification.excitation.limits import HalfSpace as HalfSpace, box as box
 from dalembert.identification.fit.estimate import (
     instrumental_variables as instrumental_variables,
     least_squares as least_squares,
@@ -37,7 +37,6 @@ from dalembert.identification.fit.part_inertia import (
 from dalembert.identification.fit.payload import drive_gains as drive_gains, identify_payload as identify_payload
 from dalembert.identification.fit.regression import compress as compress
 from dalembert.identification.fit.regressor import Columns as Columns, base as base
-from dalembert.identification.fit.robot import locked as locked
 from dalembert.identification.handover import Outcome as Outcome, identify_log as identify_log
 from dalembert.identification.log.correction import Correction as Correction
 from dalembert.identification.log.inspect import Look as Look, first_look as first_look, inspect_log as inspect_log

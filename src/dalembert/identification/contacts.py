@@ -170,8 +170,8 @@ def fit_tail(scores: Sequence[Array], step: float, repeated: float = 1.0) -> Tai
 class Contact:
     """A push that was seen: from `since` (the last time before that the residual was as small as usual) and `alarm` to
     `end` [s]; the `joints` whose thresholds were passed; `link`: it happened there or farther out; `torques` (n,) and
-    `wrench` (6,) at the time `at` when the residual stood out most. The wrench is what the frame applies to the
-    environment, at its origin in world axes; `deviation` (6,), infinite where a component cannot be told (NaN)."""
+    `wrench` (6,) at the time `at` when the residual stood out most. The wrench acts on the robot, at the origin of the
+    frame, (force, moment) in world axes; `deviation` (6,), infinite where a component cannot be told (NaN)."""
 
     since: float
     alarm: float
@@ -331,7 +331,7 @@ class ContactDetector:
     def wrenches(
         self, q: Array, residuals: Array, frame: str | None = None, components: Sequence[str] = WRENCH
     ) -> tuple[Array, Array]:
-        """The wrench that explains residuals best, and its deviations, (..., 6) each: τ_ext = −Jᵀ f, weighted by the
+        """The wrench that explains residuals best, and its deviations, (..., 6) each: τ_ext = Jᵀ F, weighted by the
         covariance of the quiet residual. What τ_ext does not depend on is NaN with an infinite deviation."""
         rows = [WRENCH.index(choose("component of a wrench", name, WRENCH)) for name in components]
         half = np.linalg.inv(np.linalg.cholesky(self.covariance))  # whitens: half S halfᵀ = 1
@@ -344,7 +344,7 @@ class ContactDetector:
         inverse = np.zeros(told.shape)
         inverse[..., :k] = np.divide(1.0, s, out=np.zeros_like(s), where=told[..., :k])
         seen = np.einsum("...ji,...j->...i", U[..., :k], (half @ residuals[..., None])[..., 0])
-        value = -np.einsum("...ij,...i->...j", Vt[..., :k, :], inverse[..., :k] * seen)
+        value = np.einsum("...ij,...i->...j", Vt[..., :k, :], inverse[..., :k] * seen)
         spread = np.sqrt(np.einsum("...ij,...i->...j", Vt**2, inverse**2))
         open_part = np.einsum("...ij,...i->...j", Vt**2, ~told) > TOLD
         wrench, deviation = np.zeros((*value.shape[:-1], 6)), np.zeros((*value.shape[:-1], 6))

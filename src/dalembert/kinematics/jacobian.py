@@ -46,7 +46,7 @@ def doubles(q: ArrayLike) -> ArrayLike:
     return q.astype(np.float64) if isinstance(q, np.ndarray) and q.dtype == np.float32 else q
 
 
-def checked_jacobian(robot: Jointed, q: ArrayLike, frame: str | None, expressed_in: str) -> Array:
+def checked_jacobian(robot: Jointed, q: ArrayLike, frame: str | None, expressed_in: str = "world") -> Array:
     """J(q), (..., 6, n), of finite joint positions only."""
     need_joints(robot)
     q = cast("ArrayLike", in_joint_order("q", q, robot.joint_names))

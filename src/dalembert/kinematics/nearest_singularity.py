@@ -138,6 +138,11 @@ class NearestSingularity:
     words: tuple[str, ...]
     message: str
 
+    @property
+    def ok(self) -> bool:
+        """Whether the search converged."""
+        return self.converged
+
 
 def nearest_singularity(
     robot: Jointed,

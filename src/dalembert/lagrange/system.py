@@ -71,8 +71,8 @@ class LagrangianSystem:
 
     # What `flow` takes nothing for, and why.
     flow_refuses: ClassVar[dict[str, str]] = {
-        "f_tip": "f_tip does not apply to a LagrangianSystem: it has no tip; name an input for the force, or write it "
-        "into forces"
+        "wrenches": "wrenches= does not apply to a LagrangianSystem, which has no frames. Write the force into forces, "
+        "with an input for its size"
     }
 
     def __init__(

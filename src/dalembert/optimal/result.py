@@ -69,6 +69,11 @@ class Optimum:
     contact_losses: Any = ()
 
     @property
+    def ok(self) -> NDArray[np.bool_]:
+        """Whether the solver converged, and no contact is lost: `converged`."""
+        return self.converged
+
+    @property
     def q(self) -> Array:
         """Positions (..., N + 1, nq)."""
         return self.x[..., : self.problem.flow.nq]

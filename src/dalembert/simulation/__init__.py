@@ -2,6 +2,7 @@
 
 simulate    `simulate`: one run of one system, with given inputs or a controller
 run         `Run`: the result of a simulation, as columns over time, pictures and files; `Audit`: its energy balance
+saved       `read_run`: runs as files
 options     `Inputs`, `Sensors`, `Solver`, `JointLimits`: the options of a simulation
 limits      actuator limits
 measures    performance measures, one number per run

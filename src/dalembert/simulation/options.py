@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.arguments import array, count
+from dalembert.arguments import array, count, read_wrenches
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow
 from dalembert.law import Law
@@ -31,22 +31,18 @@ Wave = ArrayLike | Callable[[float], object] | None
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """What acts on a system besides torques and a controller: numbers, one row of them for each step, or a function of
-    t each. `f_tip`: the wrench that the tip (or `frame`), in the terms of `expressed_in`, applies to the environment.
+    t each. `wrenches`: those that act **on** the robot, by the name of the frame, {"tool": F}: (force [N], moment
+    [N m]) in world axes, τ = M q̈ + c + g − Σ JᵀF.
     `disturbance`: what is added to the drives after their limits, one number per drive or by their names.
     `parameters`: other inputs and gains by name, payload_mass among them; `payload`: where it hangs at the tip [m]."""
 
-    f_tip: Wave = None
-    frame: str | None = None
-    expressed_in: str | None = None
+    wrenches: Mapping[str, Wave] | None = None
     disturbance: Wave | Mapping[str, Wave] = None
     parameters: Mapping[str, Wave] | None = None
     payload: Sequence[float] | bool | None = None
 
     def __post_init__(self) -> None:
-        if self.f_tip is None and (self.frame is not None or self.expressed_in is not None):
-            at = f"frame={self.frame!r} says where"
-            word = at if self.frame is not None else f"expressed_in={self.expressed_in!r} says how"
-            raise InputError(f"{word} f_tip acts, and there is no f_tip")
+        read_wrenches(self.wrenches)
 
 
 @dataclass(frozen=True, eq=False)

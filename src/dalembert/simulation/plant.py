@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
 from dalembert.arguments import array, in_joint_order, three
 from dalembert.compile.functions import LARGEST_ANGLE
 from dalembert.errors import InputError, unknown
-from dalembert.flow import WRENCH, Array, Flow, Scalar, Scalars
+from dalembert.flow import Array, Flow, Scalar, Scalars, wrench_frames
 from dalembert.flows.robot import PAYLOAD
 from dalembert.law import Law, read_law
 from dalembert.reference import Reference
@@ -20,7 +21,7 @@ from dalembert.units import warn_of_degrees
 # What is said of a word that a Flow knows nothing of, and of one that a system's flow() knows nothing of.
 OF_FLOWS = {
     "friction": "whether friction counts is said where {name!r} is made: in its rate",
-    "f_tip": "f_tip does not apply to {name!r}: name an input of the flow for it",
+    "wrenches": 'wrenches= does not apply to {name!r}. Name six inputs of the flow "tool.f_x" to "tool.n_z"',
 }
 OF_ALL = {
     "momenta": "method='symplectic' is for a Robot without friction, not for {name}: take another method",
@@ -32,8 +33,8 @@ def read_system(system: object, words: Mapping[str, object], extras: Mapping[str
     """The flow of a system: a Flow, or what has flow(). The `words` a user gave are passed to flow(), or refused where
     it knows nothing of them; `extras` are passed where they are known."""
     if isinstance(system, Flow):
-        wrench = all(name in system.inputs for name in WRENCH)
-        for word in (w for w in words if not (wrench and w in ("f_tip", "frame", "expressed_in"))):
+        fed = set(wrench_frames(system.inputs))
+        for word in (w for w in words if w != "wrenches" or not fed.issuperset(cast("tuple[str, ...]", words[w]))):
             raise _refusal(word, f"a {type(system).__name__}", OF_FLOWS, repr(system.name)[1:-1])
         return system
     make = getattr(system, "flow", None)
@@ -186,7 +187,7 @@ def words_for_names(
         words["payload"] = payload if isinstance(payload, bool) else three("payload", payload)
     elif any(name in PAYLOAD for name in names):
         words["payload"] = True if any(name in PAYLOAD[1:] for name in names) else (0.0, 0.0, 0.0)
-    if any(name in WRENCH for name in names):
-        words["f_tip"] = True
+    if frames := wrench_frames(names):
+        words["wrenches"] = frames
     varied = tuple(name for name in names if name in getattr(system, "flow_parameters", ()))
     return {**words, "parameters": varied} if varied else words

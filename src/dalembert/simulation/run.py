@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -208,6 +209,23 @@ class Run(Displayed):
         )
 
     # ------------------------------------------------------------------------------------------------- to elsewhere
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the run to a file, which `dalembert.read_run` reads.
+
+        Parameters
+        ----------
+        path : str or path
+            A file with the ending .npz, which contains everything, or .csv or .parquet, which contain the columns.
+
+        Returns
+        -------
+        pathlib.Path
+            The path of the file.
+        """
+        from dalembert.simulation.saved import save_run
+
+        return save_run(self, path)
+
     def to_dict(self) -> dict[str, Array]:
         """Columns by name, each (rows,): what pandas.DataFrame and polars.DataFrame take as it is."""
         return {name: np.array(values) for name, values in self.columns.items()}

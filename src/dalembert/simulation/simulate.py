@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.errors import InputError
-from dalembert.flow import ENERGY, LOSS, MULTIPLIER, WRENCH, Array, Flow, LossFinder
+from dalembert.flow import ENERGY, LOSS, MULTIPLIER, WRENCH, Array, Flow, LossFinder, wrench_frames, wrench_inputs
 from dalembert.law import Law
 from dalembert.reference import Reference, read_reference
 from dalembert.robot import Robot
@@ -201,8 +201,8 @@ def _with_contacts(run: Run, shapes: Collision | None, world: World | WorldArray
 # ------------------------------------------------------------------------------------------------ system and loop
 def _plant(system: object, friction: bool | str | None, acting: Inputs, way: Solver) -> Flow:
     words: dict[str, object] = {} if friction is None else {"friction": friction}
-    if acting.f_tip is not None:
-        words |= {"f_tip": True, "frame": acting.frame, "expressed_in": acting.expressed_in or "world"}
+    if acting.wrenches:
+        words["wrenches"] = tuple(acting.wrenches)
     if way.method == SYMPLECTIC:
         words["momenta"] = True
     names = tuple(acting.parameters or ())
@@ -269,8 +269,8 @@ def _signals(loop: ClosedLoop, steps: int, motion: Reference | None, tau: Wave, 
     if tau is not None:
         fed = tuple(f"{name}{FEEDFORWARD}" if name in loop.fed else name for name in drives)
         found.append(read_signal("tau", tau, drives, fed, steps))
-    if acting.f_tip is not None:
-        found.append(read_signal("f_tip", acting.f_tip, WRENCH, WRENCH, steps))
+    for frame, wrench in (acting.wrenches or {}).items():
+        found.append(read_signal(f"wrenches[{frame!r}]", wrench, WRENCH, wrench_inputs(frame), steps))
     given = acting.disturbance
     if isinstance(given, Mapping):
         found += [_single("disturbance", name, value, f"{name}{DISTURBANCE}", steps) for name, value in given.items()]
@@ -407,7 +407,7 @@ def _assemble(loop: ClosedLoop, motion: Reference | None, record: Record, method
         "x": states,
         "u": inputs,
         "tau": inputs[: len(plant.driven)],
-        "f_tip": tuple(name for name in inputs if name in WRENCH),
+        "wrenches": tuple(name for frame in wrench_frames(inputs) for name in wrench_inputs(frame)),
         "reference": shown[:m],
         "reference_rate": shown[m : 2 * m],
         "reference_acceleration": shown[2 * m : 3 * m],

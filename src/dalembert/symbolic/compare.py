@@ -135,6 +135,11 @@ class Comparison(Displayed):
     where: str = ""
     hint: str = ""
 
+    @property
+    def ok(self) -> bool:
+        """Whether the formula is right: `equal`."""
+        return self.equal
+
     def __bool__(self) -> bool:
         return self.equal
 

@@ -20,10 +20,10 @@ from dalembert.flow import Scalar
 from dalembert.scalar.jet import Jet, jet
 from dalembert.spatial import rotation
 from dalembert.spatial.vector import matmul
+from dalembert.trajectories.harmonics import Sines
 from dalembert.trajectories.limits import EQUAL, array, choice
 from dalembert.trajectories.piecewise import Piecewise
 from dalembert.trajectories.polynomials import ENDS, coefficients, space
-from dalembert.trajectories.sines import Sines
 from dalembert.trajectories.trajectory import Traced, Trajectory
 
 XYZ = ("x", "y", "z")

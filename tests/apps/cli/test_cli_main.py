@@ -76,7 +76,7 @@ class Fails(click.Command):
     ("error", "code", "says"),
     [
         (dl.InputError("q is wrong"), 1, "Error: q is wrong\n"),
-        (dl.UnknownNameError("unknown robot 'x'"), 1, "Error: unknown robot 'x'\n"),
+        (dl.UnknownNameError("robot", "x", ("y",)), 1, "Error: unknown robot 'x'; choose from 'y'\n"),
         (dl.MissingExtraError("daqp is missing: pip install 'dalembert[opt]'"), 1, "pip install 'dalembert[opt]'\n"),
         (KeyboardInterrupt(), 130, "interrupted\n"),
         (PermissionError(13, "Permission denied", "a.csv"), 1, "Error: a.csv: Permission denied\n"),

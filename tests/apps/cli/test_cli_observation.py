@@ -12,7 +12,7 @@ import dalembert as dl
 
 
 def write(path, seed, push=(), payload=0.0, seconds=60, rate=100.0):
-    """A log of a planar arm: moves from place to place, noise, a push (from, to, f_tip)."""
+    """A log of a planar arm: moves from place to place, noise, a push (from, to, wrench on the tip)."""
     arm = dl.load("planar-2r")
     true = arm.with_payload(payload, (0, 0, 0)) if payload else arm
     rng, t = np.random.default_rng(seed), np.arange(round(seconds * rate)) / rate
@@ -22,7 +22,7 @@ def write(path, seed, push=(), payload=0.0, seconds=60, rate=100.0):
     tau = true.inverse_dynamics(q, qd, qdd) + 0.2 * rng.normal(size=q.shape)
     for start, end, f in push:
         inside = (t >= start) & (t < end)
-        tau[inside] += np.einsum("tij,i->tj", arm.jacobian(q[inside]), f)
+        tau[inside] -= np.einsum("tij,i->tj", arm.jacobian(q[inside]), f)
     table = np.column_stack([t, q, qd, tau])
     np.savetxt(path, table, delimiter=",", header="t,q1,q2,qd1,qd2,tau1,tau2", comments="", fmt="%.9g")
     return path
@@ -56,7 +56,11 @@ def test_contacts(logs, tmp_path):
     assert {float(row[3]) for row in rows} == {0.0, 1.0, 2.0}
     assert abs(float(next(row for row in rows if row[0] == "20.5")[5]) - 8) < 2 and rows[0][5] == "nan"
     text = run(*where, "--gain", "20,40").output
-    assert "2 contacts; wrenches as" in text and "delay of 5 N m (95 %)" in text and "false alarms per hour" in text
+    assert (
+        "2 contacts; wrenches on the robot at" in text
+        and "delay of 5 N m (95 %)" in text
+        and "false alarms per hour" in text
+    )
 
 
 def test_the_first_part_of_the_log_itself(logs):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import base64
 import re
 import struct
-import zlib
 from dataclasses import replace
 
 import numpy as np
@@ -14,8 +13,8 @@ import pytest
 from scipy.ndimage import label
 
 import dalembert as dl
-from dalembert.apps.page.raster import png, rendered
 from dalembert.apps.page.scene import scene_of
+from dalembert.apps.page.still import still_picture
 from dalembert.apps.report.clearance import postures
 from dalembert.apps.report.scheme import skeleton
 from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Shape, Sphere
@@ -154,7 +153,7 @@ def test_a_sliding_link_without_shapes_is_joined_to_its_carrier(travel):
     (drawn,) = scene.data()["rails"]
     assert drawn["body"] == 2 and drawn["radius"] > 0
     assert len(scene.data()["parts"]) == len(scene.parts) - 1  # the page stretches rails itself
-    assert label(pixels(rendered(scene))[..., 3] > 0)[1] == 1, "the picture is in one piece"
+    assert label((pixels(still_picture(scene)) < 255).any(axis=-1))[1] == 1, "the picture is in one piece"
 
 
 def test_a_link_with_a_shape_needs_no_rail():
@@ -196,50 +195,57 @@ def test_the_posture_that_is_drawn_is_regular_and_allowed(name):
 
 
 def pixels(svg: str) -> np.ndarray:
-    """The PNG inside, decoded by hand: only filter 2 (up) is used."""
-    data = base64.b64decode(re.search(r"base64,([^\"]+)\"", svg)[1])
-    assert data[:8] == b"\x89PNG\r\n\x1a\n"
-    at, body, size = 8, b"", (0, 0)
-    while at < len(data):
-        length, kind = struct.unpack(">I4s", data[at : at + 8])
-        chunk = data[at + 8 : at + 8 + length]
-        assert zlib.crc32(kind + chunk) == struct.unpack(">I", data[at + 8 + length : at + 12 + length])[0]
-        if kind == b"IHDR":
-            size = struct.unpack(">II", chunk[:8])
-        if kind == b"IDAT":
-            body += chunk
-        at += 12 + length
-    w, h = size
-    lines = np.frombuffer(zlib.decompress(body), np.uint8).reshape(h, 4 * w + 1)
-    assert (lines[:, 0] == 2).all()
-    return np.cumsum(lines[:, 1:], axis=0, dtype=np.uint8).reshape(h, w, 4)
-
-
-def test_a_picture_file_holds_its_pixels():
-    image = np.random.default_rng(0).integers(0, 256, (7, 5, 4)).astype(np.uint8)
-    assert np.array_equal(pixels(f'"data:image/png;base64,{base64.b64encode(png(image)).decode()}"'), image)
+    """The colors (h, w, 3) of an SVG of triangles from back to front, white where nothing is drawn, at full pixels."""
+    w, h = (round(float(x)) for x in re.search(r'viewBox="0 0 (\S+) (\S+)"', svg).groups())
+    image = np.full((h, w, 3), 255, int)
+    x, y = np.meshgrid(np.arange(w), np.arange(h))
+    scale = float(re.search(r"scale\((.*?)\)", svg)[1])
+    for tone, pieces in re.findall(r'<path fill="#(\w{6})" stroke="#\1" d="([^"]*)"', svg):
+        for piece in re.findall(r"M([^z]*)z", pieces):
+            steps = np.array([float(v) for v in re.findall(r"-?\d+", piece)]).reshape(3, 2)
+            a, b, c = scale * np.cumsum(steps, axis=0)
+            low = np.maximum(np.floor(np.min([a, b, c], axis=0)).astype(int), 0)
+            high = np.ceil(np.max([a, b, c], axis=0)).astype(int) + 1
+            box = (slice(low[1], high[1]), slice(low[0], high[0]))
+            sides = [
+                (q[0] - p[0]) * (y[box] - p[1]) - (q[1] - p[1]) * (x[box] - p[0]) for p, q in ((a, b), (b, c), (c, a))
+            ]
+            hit = np.all([s >= -1e-9 for s in sides], axis=0) | np.all([s <= 1e-9 for s in sides], axis=0)
+            image[box][hit] = [int(tone[i : i + 2], 16) for i in (0, 2, 4)]
+    return image
 
 
 def test_the_still_picture_shows_the_robot():
     scene = scene_of(dl.load("planar-2r"))
-    image = pixels(rendered(scene))
-    seen = image[..., 3] > 0
+    image = pixels(still_picture(scene))
+    seen = (image < 255).any(axis=-1)
     assert 0.01 < seen.mean() < 0.5
     assert not seen[0].any() and not seen[:, 0].any() and not seen[-1].any() and not seen[:, -1].any()
-    solid = image[image[..., 3] == 255][:, :3].astype(int)
+    solid = image[seen]
     blue, orange = solid[:, 2] > solid[:, 0] + 40, solid[:, 0] > solid[:, 2] + 40
     assert blue.sum() > 1000 and orange.sum() > 1000  # both links, in their colors
-    assert rendered(scene) == rendered(scene)
+    assert still_picture(scene) == still_picture(scene)
 
 
-def test_what_is_in_front_hides_what_is_behind():
-    """The SCARA's quill passes through its arm: seen above and below it, not in front of it."""
+def test_the_still_picture_hides_what_is_behind():
+    """A large red box in front of a small blue one: no blue is seen; from the other side it is."""
+    scene = scene_of(dl.load("planar-2r"))
+    near, far = np.eye(4), np.eye(4)
+    near[:3, 3], far[:3, 3] = 2 * scene.view[2], -2 * scene.view[2]
+    large, small = Box((1.0, 1.0, 1.0)), Box((0.2, 0.2, 0.2))
+
+    def colors(front: DrawnPart, back: DrawnPart) -> tuple[int, int]:
+        image = pixels(still_picture(replace(scene, parts=(front, back))))
+        return int((image[..., 0] > image[..., 2] + 40).sum()), int((image[..., 2] > image[..., 0] + 40).sum())
+
+    red, blue = colors(DrawnPart(-1, large, near, "#c02020"), DrawnPart(-1, small, far, "#2020c0"))
+    assert red > 1000 and blue == 0
+    red, blue = colors(DrawnPart(-1, large, far, "#c02020"), DrawnPart(-1, small, near, "#2020c0"))
+    assert red > 1000 and blue > 100
+
+
+def test_the_view_is_a_rotation_with_up_upwards():
     scene = scene_of(dl.load("scara"))
-    near = {
-        k: (scene.poses(scene.start)[p.body][:3] @ [*p.solid.vertices.mean(0), 1]) @ scene.view[2]
-        for k, p in enumerate(scene.parts)
-    }
-    assert len(set(np.round(list(near.values()), 6))) > 1
     assert np.allclose(scene.view @ scene.view.T, np.eye(3), atol=1e-12) and np.linalg.det(scene.view) > 0
     assert scene.view[1] @ scene.up > 0.8  # up is up
 

@@ -30,7 +30,7 @@ def test_a_plan_is_told_with_its_proof(arm):
     text = str(made.html)
     assert made.kind == "good" and "nothing touches where it is drawn" in made.verdict
     assert "The task itself would touch: " in text and "ball in the way" in text
-    assert "free, proved" in text and text.count("<image") == 2  # the posture drawn, and the way around
+    assert "free, proved" in text and text.count("stroke-linejoin") >= 2  # the posture drawn, and the way around
 
 
 def test_what_touches_is_red_and_said(tmp_path):

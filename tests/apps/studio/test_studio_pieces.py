@@ -13,8 +13,9 @@ from dalembert.apps.studio import messages
 from dalembert.apps.studio.load import THIN, Payload, find_ellipsoid, holding, scale_axes
 from dalembert.apps.studio.log import read_recording, read_upload
 from dalembert.apps.studio.pose import Posture
-from dalembert.apps.studio.run import PIECE, STEP, Live, Pull, choices
+from dalembert.apps.studio.run import PIECE, STEP, Live, Pull
 from dalembert.apps.studio.worker import Worker
+from dalembert.control.registry import suitable
 from dalembert.describe.description import Mesh
 from dalembert.draw import scene
 
@@ -272,7 +273,7 @@ def test_the_live_simulation_is_that_of_simulate(name):
     live = Live(arm, name, q, "tool", omega=5.0, zeta=0.8, payload=load)
     live.aim(wanted)
     live.advance(0.8)
-    controller = choices(arm)[name].make(arm, 5.0, 0.8, q, "tool")
+    controller = suitable(arm)[name].make(arm, 5.0, 0.8, q, "tool")
     run = dl.simulate(load.on(arm, "tool"), controller, q0=q, reference=wanted, duration=0.8, dt=STEP)
     assert live.t == pytest.approx(0.8) and np.allclose(live.q, run.q[-1], atol=1e-12)
     seen = live.table()
@@ -288,7 +289,7 @@ def test_predictive_control_runs_live_and_is_tuned_while_it_does():
     live.advance(0.4)
     run = dl.simulate(
         arm,
-        choices(arm)["predictive control"].make(arm, 5.0, 1.0),
+        suitable(arm)["predictive control"].make(arm, 5.0, 1.0),
         q0=q,
         reference=wanted,
         duration=0.4,
@@ -300,7 +301,7 @@ def test_predictive_control_runs_live_and_is_tuned_while_it_does():
     live.tune(20.0, 1.0)
     live.advance(0.2)
     assert np.abs(wanted - live.q).max() < 0.2 * slow
-    assert "predictive control" not in choices(arm, compiled=True)
+    assert "predictive control" not in suitable(arm, compiled=True)
 
 
 def test_gains_and_payload_change_while_it_runs():
@@ -352,7 +353,7 @@ def test_closed_chains_are_simulated_closed(name):
     assert not live.stopped and seen["kinetic_energy"].max() > 1e-3
     assert np.ptp(energy) < 1e-4 * np.ptp(seen["kinetic_energy"])  # nothing is lost
     assert np.abs(posture.system.residual(live.q)).max() < 1e-8
-    assert tuple(choices(posture.robot)) == ("PD + gravity", "PD", "PID", "none")
+    assert tuple(suitable(posture.robot)) == ("PD + gravity", "PD", "PID", "none")
 
 
 def test_an_unstable_loop_stops_with_a_sentence():

@@ -12,9 +12,9 @@ import pytest
 import dalembert as dl
 from dalembert.describe.chain import to_origin, to_pose
 from dalembert.errors import InputError, UnknownNameError
-from dalembert.identification.calibrate.calibrate import GROUPS, calibrate
-from dalembert.identification.calibrate.corrections import axes_of, correct_origin, corrected_pose, correction
-from dalembert.identification.calibrate.measurements import Distances, Points, Poses, SamePoint
+from dalembert.identification.calibration.calibrate import GROUPS, calibrate
+from dalembert.identification.calibration.corrections import axes_of, correct_origin, corrected_pose, correction
+from dalembert.identification.calibration.measurements import Distances, Points, Poses, SamePoint
 from dalembert.scalar.jet import Jet
 from dalembert.spatial import Pose
 from tolerances import DIFFERENCE, ROUNDING, error
@@ -102,7 +102,7 @@ def test_residuals_have_their_derivatives():
         Distances(q=q, distance=rng.uniform(0.5, 1, 4), anchor=(0.3, 0.2, 3.0), known=False),
         SamePoint(q=q),
     ]
-    from dalembert.identification.calibrate.calibrate import _Problem
+    from dalembert.identification.calibration.calibrate import _Problem
 
     for kind in kinds:
         problem = _Problem(robot, (kind.checked(robot),), BASE)

@@ -11,9 +11,9 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError, SingularityError, UnknownNameError
-from dalembert.identification.excite.design import SPARE, excite, fit_within, fits, random_start
-from dalembert.identification.excite.limits import KINDS, HalfSpace, box, read_limits
-from dalembert.identification.excite.problem import (
+from dalembert.identification.excitation.design import SPARE, excite, fit_within, fits, random_start
+from dalembert.identification.excitation.limits import KINDS, HalfSpace, box, read_limits
+from dalembert.identification.excitation.problem import (
     CRITERIA,
     FourierSeries,
     Problem,

@@ -13,8 +13,8 @@ import dalembert as dl
 from dalembert.actuation import FlexibleRobot
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.identification import HalfSpace, box, excite
-from dalembert.identification.excite.avoid import find_way, read_start
-from dalembert.identification.excite.limits import Bandwidth, content_above, find_origins, read_limits, up
+from dalembert.identification.excitation.avoid import find_way, read_start
+from dalembert.identification.excitation.limits import Bandwidth, content_above, find_origins, read_limits, up
 from dalembert.trajectories import minimum_jerk, random_fourier
 
 QUICK = {"harmonics": 3, "starts": 1, "seconds": 1e6}

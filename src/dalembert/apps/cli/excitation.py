@@ -12,7 +12,7 @@ from dalembert.apps.cli.options import POSITIVE, ROBOT, TIP, NewFile, Number, co
 from dalembert.apps.cli.terminal import waiting
 
 if TYPE_CHECKING:
-    from dalembert.identification.excite.excitation import Excitation
+    from dalembert.identification.excitation.excitation import Excitation
     from dalembert.robot import Robot
 
 KINDS = ("position", "velocity", "acceleration", "torque")
@@ -70,8 +70,8 @@ def excite(
     Example: dalembert excite ur5e --floor 0.1 --half-space tool0:1,0,0,-0.4 --from home -o motion.csv
     """
     from dalembert.collision.world import World
-    from dalembert.identification.excite.design import excite as find_excitation
-    from dalembert.identification.excite.limits import HalfSpace
+    from dalembert.identification.excitation.design import excite as find_excitation
+    from dalembert.identification.excitation.limits import HalfSpace
 
     if (lower is None) != (upper is None):
         raise click.UsageError("--lower and --upper go together")

@@ -277,10 +277,12 @@ def plan(
     most = output.one_or_each("acceleration", acceleration, arm.n)
     if not through:
         output.refuse_idle("the arm goes to a goal as fast as its limits allow", "duration")
-        goal = output.positions("to", to, arm, within=True) if pose is None else _read_pose(pose)
+        goal: Any = output.positions("to", to, arm, within=True)
+        if pose is not None:
+            goal = {arm.model.frame(frame).name: _read_pose(pose)}
         around, pairs = _read_world(world, floor), [_read_pair(text) for text in allow]
         with waiting("planning"):
-            found = arm.plan(start, goal, around, frame=frame, clear=clear, allow=pairs, seed=seed, acceleration=most)
+            found = arm.plan(start, goal, around, clear=clear, allow=pairs, seed=seed, acceleration=most)
         _answer_plan(arm, found, around, out, plot, rate)
         output.exit_unless(found.proved)
         return

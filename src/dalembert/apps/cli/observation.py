@@ -150,7 +150,7 @@ def _show(found: Observation) -> None:
     if not found.contacts:
         click.echo("no contact")
         return
-    what = f"wrenches as {found.frame!r} applies them to the environment [N, N m]"
+    what = f"wrenches on the robot at {found.frame!r}, in world axes [N, N m]"
     head = ("since [s]", "alarm", "end", "at or beyond", "force", "moment")
     output.print_table(f"{_count(len(found.contacts), 'contact')}; {what}", head, map(_contact, found.contacts))
 

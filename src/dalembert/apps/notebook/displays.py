@@ -8,8 +8,8 @@ from functools import singledispatch
 import numpy as np
 from markupsafe import Markup
 
-from dalembert.apps.page.raster import rendered
 from dalembert.apps.page.scene import scene_of
+from dalembert.apps.page.still import still_picture
 from dalembert.apps.report.card import joint_table
 from dalembert.control.comparison import Comparison
 from dalembert.control.conditions import FAILS, HOLDS, Conditions
@@ -66,7 +66,7 @@ def _plots(t: Sequence[float] | np.ndarray, panels: Iterable[tuple[str, list[Cur
 def _(robot: Robot) -> str:
     joints = len(robot.joint_names)
     count = f"{joints} joint{'' if joints == 1 else 's'}, {robot.mass:.4g} kg, tip {robot.tip or 'none'}"
-    return _shown(_head(robot.name, count), Markup(rendered(scene_of(robot), 420, 280)), joint_table(robot))
+    return _shown(_head(robot.name, count), Markup(still_picture(scene_of(robot), 420, 280)), joint_table(robot))
 
 
 @html_of.register

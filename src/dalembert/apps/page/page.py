@@ -19,8 +19,8 @@ from markupsafe import Markup
 from numpy.typing import ArrayLike
 
 from dalembert.apps.page.physics import MOST, make_physics
-from dalembert.apps.page.raster import rendered
 from dalembert.apps.page.scene import Scene, planar_axis, scene_of, summary, with_tip
+from dalembert.apps.page.still import still_picture
 from dalembert.arguments import array, switch
 from dalembert.compile.wasm import assemble_wasm
 from dalembert.constrained.system import Constrained
@@ -182,7 +182,7 @@ def live_parts(scene: Scene, hint: str = "") -> tuple[Markup, ...]:
     """The places that the script fills, the view with a still picture in it for who has none."""
     name = scene.robot.name
     canvas = html.tag("canvas", "", tabindex="0", role="img", aria_label=f"{name}, to be turned and moved")
-    still = html.tag("div", Markup(rendered(scene)), class_="still")
+    still = html.tag("div", Markup(still_picture(scene)), class_="still")
     view = html.tag("div", canvas, still, id="scene")
     words = html.paragraph(hint, class_="aside screen") if hint else ""
     return (

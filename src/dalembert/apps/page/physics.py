@@ -13,16 +13,14 @@ import numpy as np
 
 from dalembert.algorithms import joints, kinematics, linear
 from dalembert.apps.page.plant import PULL, SCALES, live_flow
-from dalembert.apps.studio.load import drives
-from dalembert.apps.studio.run import NONE, choices, falls, no_law, sentence
 from dalembert.arguments import Array
 from dalembert.compile import Kernel, compile_function
 from dalembert.compile.rollout import Rollout
 from dalembert.compile.search import Search, compile_search
 from dalembert.constrained.kernels import ConstrainedModel
 from dalembert.constrained.system import Constrained
-from dalembert.control.controller import Controller
-from dalembert.control.registry import Entry
+from dalembert.control.controller import Controller, supporting_joints, zero_law
+from dalembert.control.registry import NO_CONTROLLER, Entry, describe_entry, is_unsupported, suitable
 from dalembert.control.task_space import TaskController
 from dalembert.errors import DalembertError, InputError, choose
 from dalembert.kinematics.ik import numeric, step as steps
@@ -93,7 +91,7 @@ def make_physics(
         parts["ellipsoid"] = compile_function(ellipsoid, [(robot.n,)], [(12,), ()], "ellipsoid", arguments=("q",))
     if motion is not None:
         parts["motion"] = _trace_motion(robot, motion)
-    names = drives(robot, system, start) if model.curved is None or system is None else ()
+    names = supporting_joints(robot, system, start) if model.curved is None or system is None else ()
     units, owners = position_units(model), [c.name for c in model.coordinates for _ in range(c.joint.nq)]
     data = {
         "dt": STEP,
@@ -102,7 +100,7 @@ def make_physics(
         "why": why,
         "held": len(SCALES) + len(PULL) + len(robot.model.bodies),
         "driven": [c.position for c in model.drives],
-        "gravity": 0.0 if falls(robot) else 1.0,
+        "gravity": 0.0 if is_unsupported(robot) else 1.0,
         "sliders": [k for k, name in enumerate(owners) if name in names and units[k]],
         "reach": {"limits": DRAGGED if system is None else SHUT_AND_STILL, "steps": DRAG},
         "motion": None if motion is None else float(motion.duration),
@@ -126,7 +124,7 @@ def _loops(
         made = _control(entry, robot, start, required=names is not None)
         if made is None:
             continue
-        law = no_law(robot) if entry is None or isinstance(made, bool) else made.law()
+        law = zero_law(robot) if entry is None or isinstance(made, bool) else made.law()
         loop = close_loop(flow, law) if law.outputs else flow
         wiring = wire(loop, METHODS[METHOD].nodes, (), law.follows, flagged=False)
         rollout = compile_loop(loop, METHOD, wiring)
@@ -140,7 +138,7 @@ def _loops(
 
 
 def _choose(robot: Robot, names: Sequence[str] | None) -> dict[str, Entry | None]:
-    known = {NONE if entry is None else entry.name: entry for entry in choices(robot, compiled=True).values()}
+    known = {NO_CONTROLLER if entry is None else entry.name: entry for entry in suitable(robot, compiled=True).values()}
     return known if names is None else {choose("controller", name, known): known[name] for name in names}
 
 
@@ -168,7 +166,7 @@ def _describe(entry: Entry | None, made: Controller | bool, law: Law, robot: Rob
     rules = [] if entry is None else gain_rules(entry, robot, start, law)
     return {
         "title": "none" if entry is None else entry.title,
-        "sentence": sentence(entry),
+        "sentence": describe_entry(entry),
         "follows": follows,
         "rows": rows,
         "orders": len(law.follows) // max(len(rows), 1),

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from markupsafe import Markup
 
-from dalembert.apps.page.raster import rendered
 from dalembert.apps.page.scene import Scene
+from dalembert.apps.page.still import still_picture
 from dalembert.apps.report.context import Context, Made, NotHereError
 from dalembert.arguments import Array
 from dalembert.collision import Collision, Contact, World
@@ -72,7 +72,7 @@ def _drawn(context: Context, near: list[Contact], touching: list[Contact]) -> li
     still = postures(context.scene, [(context.start, None)], bodies_touching(context.robot, touching))
     words = "As drawn above; " + ("in red what may touch." if touching else "nothing touches.")
     listed = [str(contact) for contact in near[:LISTED]] or [f"No two links are nearer than {NEAR:g} m."]
-    return [html.row(html.figure(Markup(rendered(still, WIDTH, 260)), words, width=WIDTH), html.listed(listed))]
+    return [html.row(html.figure(Markup(still_picture(still, WIDTH, 260)), words, width=WIDTH), html.listed(listed))]
 
 
 def postures(
@@ -102,7 +102,7 @@ def _task(context: Context, c: Collision, t: Array, q: Array) -> list[Markup]:
         worst = min(spans, key=lambda span: span.distance)
         at = q[int(np.abs(t - worst.deepest).argmin())]
         red = bodies_touching(context.robot, c.contacts(at))
-        still = rendered(postures(context.scene, [(at, None)], red), WIDTH, 260)
+        still = still_picture(postures(context.scene, [(at, None)], red), WIDTH, 260)
         shown.append(html.figure(Markup(still), f"At {worst.deepest:.3g} s; in red what may touch.", width=WIDTH))
     return [html.heading("Along the task"), html.row(*shown), html.listed(words)]
 
@@ -132,7 +132,7 @@ def _plan(context: Context, c: Collision, t: Array, q: Array) -> list[Markup]:
     colors = [None if k in (0, POSTURES - 1) else BETWEEN[k % 2] for k in range(POSTURES)]
     still = postures(context.scene, list(zip(shown, colors, strict=True)), (), obstacle_parts(world))
     words = "The way around: postures from the start to the goal."
-    pictures = [html.figure(Markup(rendered(still, WIDTH, 300)), words, width=WIDTH)]
+    pictures = [html.figure(Markup(still_picture(still, WIDTH, 300)), words, width=WIDTH)]
     if found.trajectory is not None:
         times = np.linspace(0.0, found.duration, 200)
         ways = {"plan": found.trajectory(times)[0], "task": q}

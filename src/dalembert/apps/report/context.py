@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
 
 from markupsafe import Markup
 
@@ -112,10 +113,20 @@ class Context:
 
 @dataclass(frozen=True)
 class Section:
-    """A row of the table of sections: its name (also that of its anchor), its title, what makes it, and the most that
-    it may take of the whole time [s]."""
+    """A row of the table of sections: its name (also that of its anchor), its title, the function of a Context or a
+    SystemContext that writes it, and the most that it may take of the whole time [s].
+
+    The function may be given as "module.function" in `dalembert.apps.report`; it is imported when it is needed."""
 
     name: str
     title: str
-    make: Callable[[Any], Made]  # of a Context, or a SystemContext
+    writer: str | Callable[[Any], Made]
     seconds: float = 5.0
+
+    @property
+    def make(self) -> Callable[[Any], Made]:
+        """The function that writes the section."""
+        if callable(self.writer):
+            return self.writer
+        module, _, function = self.writer.partition(".")
+        return cast("Callable[[Any], Made]", getattr(import_module(f"dalembert.apps.report.{module}"), function))

@@ -6,7 +6,7 @@ import numpy as np
 from markupsafe import Markup
 
 from dalembert.apps.report.context import Context, Made, NotHereError
-from dalembert.apps.studio.run import FIRST, choices, falls
+from dalembert.control.registry import default_title, is_unsupported, suitable
 from dalembert.draw import html
 from dalembert.draw.scene import drawn_limits
 from dalembert.draw.svg import Curve, lines
@@ -25,7 +25,7 @@ KEPT = 1e-8  # relative drift of momentum beyond which the steps were too long
 
 def free_motion(context: Context) -> Made:
     """From the posture drawn, at rest, the driven joints some way off; without gravity where nothing holds it up."""
-    floats = falls(context.robot)
+    floats = is_unsupported(context.robot)
     robot = context.robot.with_gravity((0.0, 0.0, 0.0)) if floats else context.robot
     drives = robot.model.drives
     start = context.start[[c.position for c in drives]]
@@ -34,8 +34,8 @@ def free_motion(context: Context) -> Made:
     goal = np.clip(start + way, low, high)
     words = "Released at rest: no joint has a drive."
     if drives:
-        title = FIRST[floats]
-        entry = choices(robot)[title]
+        title = default_title(context.robot)
+        entry = suitable(context.robot)[title]
         assert entry is not None
         law = entry.make(robot, BANDWIDTH, 1.0)
         run = simulate(

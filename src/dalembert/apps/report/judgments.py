@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -20,8 +21,9 @@ from dalembert.system import System
 from dalembert.trust.doctor.check import CheckUp, check
 from dalembert.trust.properties.lab import lab
 from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, SILENT, Property
-from dalembert.trust.verify.certificate import Agreement, Certificate
-from dalembert.trust.verify.verify import verify
+
+if TYPE_CHECKING:
+    from dalembert.trust.verify.certificate import Agreement, Certificate
 
 GAP = 0.05
 LEAST, QUICK = 1.0, 8.0  # s
@@ -160,6 +162,8 @@ def _shown(p: Property) -> tuple[object, ...]:
 
 # ----------------------------------------------------------------------------------------------------- verification
 def certificate(context: Context) -> Made:
+    from dalembert.trust.verify.verify import verify
+
     found = verify(source_of(context.robot), states=QUICK_STATES if context.quick else STATES, tip=context.robot.tip)
     present = [s for s in found.methods if s.present]
     parts = [

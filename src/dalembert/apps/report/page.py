@@ -21,15 +21,7 @@ from dalembert import __version__
 from dalembert.apps.page.page import asset, live_data, record, script
 from dalembert.apps.page.physics import MOST
 from dalembert.apps.page.scene import summary, with_tip
-from dalembert.apps.report.card import card
-from dalembert.apps.report.clearance import clearance
 from dalembert.apps.report.context import Context, Made, NotHereError, Section, SystemContext
-from dalembert.apps.report.equations import equations
-from dalembert.apps.report.frames import frames
-from dalembert.apps.report.judgments import bounds, certificate, findings, properties
-from dalembert.apps.report.system import SYSTEM_SECTIONS
-from dalembert.apps.report.task import task
-from dalembert.apps.report.workspace import singular, workspace
 from dalembert.arguments import switch
 from dalembert.draw import html
 from dalembert.errors import DalembertError, InputError, choose
@@ -45,17 +37,23 @@ SECONDS = 90.0
 ALWAYS = 5.0  # s: a section that takes no longer is written whatever the clock says
 OK, ABSENT, FAILED = "ok", "absent", "failed"
 SECTIONS = (
-    Section("robot", "The robot", card),
-    Section("frames", "Frames and Denavit–Hartenberg table", frames),
-    Section("equations", "Equations of motion", equations, 15.0),
-    Section("workspace", "Workspace and manipulability", workspace),
-    Section("singularities", "Singularities", singular),
-    Section("properties", "Properties of the dynamics", properties, 10.0),
-    Section("bounds", "Certified bounds", bounds, 20.0),
-    Section("verification", "Verification certificate", certificate, 20.0),
-    Section("task", "A simulated task", task, 20.0),
-    Section("clearance", "What touches, and a plan around an obstacle", clearance, 10.0),
-    Section("findings", "What a check-up of the model found", findings),
+    Section("robot", "The robot", "card.card"),
+    Section("frames", "Frames and Denavit–Hartenberg table", "frames.frames"),
+    Section("equations", "Equations of motion", "equations.equations", 15.0),
+    Section("workspace", "Workspace and manipulability", "workspace.workspace"),
+    Section("singularities", "Singularities", "workspace.singular"),
+    Section("properties", "Properties of the dynamics", "judgments.properties", 10.0),
+    Section("bounds", "Certified bounds", "judgments.bounds", 20.0),
+    Section("verification", "Verification certificate", "judgments.certificate", 20.0),
+    Section("task", "A simulated task", "task.task", 20.0),
+    Section("clearance", "What touches, and a plan around an obstacle", "clearance.clearance", 10.0),
+    Section("findings", "What a check-up of the model found", "judgments.findings"),
+)
+SYSTEM_SECTIONS = (
+    Section("system", "The system", "system.names"),
+    Section("linearization", "At rest", "system.linearization"),
+    Section("properties", "Properties of the dynamics", "system.properties", 10.0),
+    Section("motion", "A free motion", "system.motion", 10.0),
 )
 PANELS_SHOWN = ("controller", "world", "joints", "playback", "plots")
 NAMES = tuple(section.name for section in SECTIONS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.apps.report.context import Made, NotHereError, Section, SystemContext
+from dalembert.apps.report.context import Made, NotHereError, SystemContext
 from dalembert.apps.report.judgments import QUICK_STATES, STATES, judge_properties
 from dalembert.control.linear import linearize
 from dalembert.draw import html
@@ -15,7 +15,7 @@ PUSH = 0.1  # [rad, m] of every position where the free motion starts
 DURATION = 5.0  # s
 
 
-def _names(context: SystemContext) -> Made:
+def names(context: SystemContext) -> Made:
     """States and inputs, in their order, with their units."""
     system = context.system
     rows = [("state", name) for name in system.states] + [("input", name) for name in system.inputs]
@@ -23,7 +23,7 @@ def _names(context: SystemContext) -> Made:
     return Made(table)
 
 
-def _linearization(context: SystemContext) -> Made:
+def linearization(context: SystemContext) -> Made:
     """Poles about the state of zeros, where the system rests there."""
     flow = context.system.flow()
     zero = [0.0] * len(flow.states)
@@ -41,11 +41,11 @@ def _linearization(context: SystemContext) -> Made:
     return Made(html.joined([said, table]), words, "doubt" if growing else "good")
 
 
-def _properties(context: SystemContext) -> Made:
+def properties(context: SystemContext) -> Made:
     return judge_properties(context.system, QUICK_STATES if context.quick else STATES, None)
 
 
-def _motion(context: SystemContext) -> Made:
+def motion(context: SystemContext) -> Made:
     """A free motion from positions a little off zero."""
     flow = context.system.flow()
     start = np.zeros(len(flow.states))
@@ -58,11 +58,3 @@ def _motion(context: SystemContext) -> Made:
     ]
     told = html.paragraph(f"Released at rest with all positions at {PUSH:g}, without inputs: {run.message}.")
     return Made(html.joined([told, html.row(*(html.figure(picture, width=390) for picture in drawn))]))
-
-
-SYSTEM_SECTIONS = (
-    Section("system", "The system", _names),
-    Section("linearization", "At rest", _linearization),
-    Section("properties", "Properties of the dynamics", _properties, 10.0),
-    Section("motion", "A free motion", _motion, 10.0),
-)

@@ -17,7 +17,7 @@ from dalembert.apps.studio.panel import Panel, real
 from dalembert.apps.studio.scene import quaternion
 from dalembert.arguments import Array, number, three
 from dalembert.constrained.system import Constrained
-from dalembert.control.controller import driven_joints
+from dalembert.control.controller import driven_joints, supporting_joints
 from dalembert.errors import DalembertError
 from dalembert.kernels import need_tree
 from dalembert.kinematics.jacobian import moving_part
@@ -54,30 +54,21 @@ class Payload:
         return robot.with_payload(self.mass, self.com, frame=frame, name=NAME)
 
 
-def drives(robot: Robot, system: Constrained | None, q: Array) -> tuple[str, ...]:
-    """The joints that hold the robot: all of a tree; of a closed chain those with an effort limit if they are enough,
-    else a choice of independent ones."""
-    if system is None:
-        return robot.joint_names
-    limited = [n for n, e in zip(robot.joint_names, robot.limits.effort, strict=True) if np.isfinite(e)]
-    return tuple(limited) if len(limited) >= int(system.freedoms(q)) else system.independent(q)
-
-
 def holding(
     robot: Robot, q: Array, payload: Payload, frame: str, system: Constrained | None = None
 ) -> tuple[tuple[str, ...], Array]:
     """(joints, torques) with which the robot at rest carries itself and the payload [N m, N]."""
-    names = drives(robot, system, q)
+    names = supporting_joints(robot, system, q)
     if not names:
         return (), np.zeros(0)
     if system is None:  # what no drive holds is taken as held by something else
         tau = holding_torque(robot, q, payload.mass, payload.com, frame)
         return driven_joints(robot), tau[robot.driven]
     still = np.zeros(robot.n)
-    f = -payload.mass * robot.gravity
+    f = payload.mass * robot.gravity
     arm = np.asarray(robot.fk(q, frame))[:3, :3] @ np.array(payload.com)
     wrench = np.concatenate([f, np.cross(arm, f)])
-    tau = system.inverse_dynamics(q, still, still, f_tip=wrench, frame=frame, actuated=names, tolerance=None)
+    tau = system.inverse_dynamics(q, still, still, wrenches={frame: wrench}, actuated=names, tolerance=None)
     return names, np.array([tau[robot.joint_names.index(name)] for name in names])
 
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.apps.studio import messages
-from dalembert.apps.studio.load import drives
 from dalembert.apps.studio.panel import Panel, Plot, real
 from dalembert.arguments import Array
 from dalembert.constrained.system import Constrained
+from dalembert.control.controller import supporting_joints
 from dalembert.errors import InputError
 from dalembert.identification.fit.robot import predict_torques
 from dalembert.identification.log.prepare import prepare
@@ -71,7 +71,7 @@ def read_recording(source: str | Path, robot: Robot, name: str = "") -> Recordin
         joints, k = robot.joint_names, slice(None)
         model = predict_torques(robot, samples)
     else:
-        joints = drives(robot, system, samples.q[0])
+        joints = supporting_joints(robot, system, samples.q[0])
         k = [robot.joint_names.index(joint) for joint in joints]  # type: ignore[assignment]
         # A measured motion closes the loops only as well as it was measured.
         model = system.inverse_dynamics(samples.q, samples.qd, samples.qdd, actuated=joints, tolerance=None)

@@ -18,8 +18,8 @@ from dalembert.apps.studio.load import Payload
 from dalembert.apps.studio.panel import Panel, Plot, real
 from dalembert.arguments import Array
 from dalembert.constrained.system import Constrained
-from dalembert.control.controller import Controller, driven_joints, torques
-from dalembert.control.registry import OMEGA, ZETA, Entry, offered
+from dalembert.control.controller import Controller, driven_joints, zero_law
+from dalembert.control.registry import OMEGA, ZETA, describe_entry, is_unsupported, suitable
 from dalembert.control.task_space import TaskController
 from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
@@ -29,7 +29,6 @@ from dalembert.reference import Reference
 from dalembert.robot import Robot
 from dalembert.simulation.fixed_step import integrate
 from dalembert.simulation.loop import DISTURBANCE, add_law_states, close_loop
-from dalembert.spatial.vector import dot, matvec
 from dalembert.trajectories import sines
 
 if TYPE_CHECKING:
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
     from dalembert.apps.studio.studio import Studio
 
-NONE, FIRST = "none", ("PD + gravity", "PD")  # no controller at all; those to begin with, of a robot held up and not
-LEVEL = 1e-6  # [m/s²] of gravity along a way that is level
 HELD = "_held"  # of the command of a law that is asked
 STEP = 1e-3  # [s], of Runge–Kutta's fourth order
 PIECE = 8  # steps for which a pull is taken as it was at their start
@@ -49,36 +46,6 @@ WINDOW = 10.0  # [s] that the plots show
 EVERY = 0.4  # [s] between two looks at the plots: pages draw them anew each time
 MOST_LINES = 7
 MOTIONS = ("set point", "sines")
-
-
-def choices(robot: Robot, compiled: bool = False) -> dict[str, Entry | None]:
-    """The controllers to choose from for a robot, by title; only those that can be `compiled`, if it is said. For a
-    closed chain these are laws whose torques are right although the tree believes its joints free."""
-    found = {e.title: e for e in offered(compiled=compiled).values() if e.chains or not robot.loops}
-    first = FIRST[falls(robot)]
-    return {first: found.pop(first), **found, NONE: None}
-
-
-def falls(robot: Robot) -> bool:
-    """Whether nothing holds the robot up: some base of it slides freely along gravity."""
-    bases = [(b.joint, b.placement.R) for b in robot.model.bodies if b.parent < 0 and not b.joint.driven]
-    ways = [matvec(R, S.v) for joint, R in bases for S in joint.subspace(())]
-    return any(abs(float(dot(way, robot.model.gravity))) > LEVEL for way in ways)
-
-
-def sentence(entry: Entry | None) -> str:
-    """What a controller does."""
-    return "τ = 0: the robot falls" if entry is None else entry.sentence
-
-
-def no_law(robot: Robot) -> Law:
-    """No torques."""
-    outputs = torques(robot)
-
-    def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
-        return [0.0] * len(outputs)
-
-    return Law("no controller", (), (), outputs, act)
 
 
 def wanted_at(controller: Controller | None, robot: Robot, q: Array, frame: str) -> Array:
@@ -117,12 +84,12 @@ class Live:
         limited: bool = False,
         gravity: bool = True,
     ) -> None:
-        choose("controller", name, choices(robot))
+        choose("controller", name, suitable(robot))
         if robot.nv == 0:
             raise InputError(f"{robot.name!r} has no joints: there is nothing to simulate")
         robot = robot if gravity else robot.with_gravity((0.0, 0.0, 0.0))
         self.robot, self.name, self.frame = robot, name, frame
-        self.choice = choices(robot)[name]
+        self.choice = suitable(robot)[name]
         self.follows = "joints" if self.choice is None else self.choice.follows
         self.payload = payload
         loaded = payload.on(robot, frame)
@@ -130,7 +97,7 @@ class Live:
         self.believed = (loaded if known else robot).tree()
         self.start = q.copy()
         self.tune(omega, zeta)
-        law = no_law(robot) if self.controller is None else self.controller.law()
+        law = zero_law(robot) if self.controller is None else self.controller.law()
         if robot.loops:
             flow = Constrained(loaded).flow(friction=friction)
         else:
@@ -269,7 +236,7 @@ class Pull:
         point = self.at(robot, q)
         self.force = np.zeros(3) if self.end is None else self.stiffness * (self.end - point)
         arm = point - np.asarray(robot.fk(q, self.frame))[:3, 3]
-        return robot.static_torque(q, np.concatenate([self.force, np.cross(arm, self.force)]), self.frame)
+        return -robot.static_torque(q, {self.frame: np.concatenate([self.force, np.cross(arm, self.force)])})
 
 
 class RunPanel(Panel):
@@ -281,7 +248,7 @@ class RunPanel(Panel):
         self.playing = False
         self.pull: Pull | None = None
         self._before = self._drawn = 0.0
-        self.choices = choices(studio.robot)
+        self.choices = suitable(studio.robot)
         names = tuple(self.choices)
         with self.gui.add_folder("Simulation"):
             self.play = self.press(self.gui.add_button("Start", icon="player-play", color="green"), self.toggle)
@@ -290,7 +257,7 @@ class RunPanel(Panel):
             self.told = self.gui.add_html("")
             self.controller = self.gui.add_dropdown("controller", names, initial_value=names[0])
             self.watch(self.controller, lambda _: self._changed())
-            self.equation = self.gui.add_html(messages.line(sentence(self.choices[names[0]])))
+            self.equation = self.gui.add_html(messages.line(describe_entry(self.choices[names[0]])))
             self.motion = self.gui.add_dropdown(
                 "follows",
                 MOTIONS,
@@ -311,7 +278,7 @@ class RunPanel(Panel):
             self.known = self.gui.add_checkbox("the controller knows the payload", False)
             self.friction = self.gui.add_checkbox("friction of the model", False)
             self.limited = self.gui.add_checkbox("torque limits", False)
-            self.gravity = self.gui.add_checkbox("gravity", not falls(studio.robot))
+            self.gravity = self.gui.add_checkbox("gravity", not is_unsupported(studio.robot))
             for handle in (self.known, self.friction, self.limited, self.gravity):
                 self.watch(handle, lambda _: self._changed())
             self.stiffness = self.gui.add_slider("pull [N/m]", 1.0, 1000.0, 1.0, self._softly())
@@ -399,7 +366,7 @@ class RunPanel(Panel):
 
     def _changed(self) -> None:
         """Another controller, or another world: the loop is made anew, from where the robot is."""
-        self.equation.content = messages.line(sentence(self.choices[str(self.controller.value)]))
+        self.equation.content = messages.line(describe_entry(self.choices[str(self.controller.value)]))
         if self.live is not None:
             wanted = self.studio.posture.q
             self.studio.posture.q = self.live.q.copy()

@@ -1,20 +1,19 @@
 """Parameters of a robot whose base has no drive, from the equations of that base alone: no torque is measured.
 
-    Y_base(q, v, v̇) π = −Σ (J_iᵀ F_i)_base
+    Y_base(q, v, v̇) π = Σ (J_iᵀ F_i)_base
 
-with the wrenches F_i that its feet apply to the ground, or none in flight. Ayusawa, Venture & Nakamura 2014.
+with the wrenches F_i that act on its feet, or none in flight. Ayusawa, Venture & Nakamura 2014.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import Array, array, number, wrenches_of
+from dalembert.arguments import Array, array, number, read_wrenches
 from dalembert.errors import InputError, SingularityError
 from dalembert.identification.fit.regressor import Base, from_matrix
 from dalembert.robot import Robot, need_robot
@@ -46,12 +45,12 @@ def identify_free_base(
     q: ArrayLike,
     qd: ArrayLike,
     qdd: ArrayLike,
-    wrenches: Mapping[str, Any] | None = None,
+    wrenches: Mapping[str, ArrayLike] | None = None,
     *,
     mass: float | None = None,
 ) -> FreeBaseFit:
     """What the equations of an undriven base tell, of N samples q (N, nq), q̇ and q̈ (N, nv), and the wrenches (N, 6)
-    that frames apply to the environment as `inverse_dynamics` takes them, {"left_foot": F, "right_foot": (F, "local")}.
+    that act on the robot as `inverse_dynamics` takes them, {"left_foot": F, "right_foot": F}, in world axes.
 
     Without wrenches, in flight, every mass may be any times as large: then the robot's `mass` [kg] must be given. With
     them it is one more equation, if given."""
@@ -64,11 +63,11 @@ def identify_free_base(
         )
     Q = array("q", q, (None, robot.nq))
     V, A = (array(name, x, (len(Q), robot.nv)) for name, x in (("qd", qd), ("qdd", qdd)))
-    places, values = wrenches_of(wrenches or {}, "world")
+    frames, values = read_wrenches(wrenches)
     b = np.zeros((len(Q), len(free)))
-    for (frame, axes), value in zip(places, values, strict=True):
+    for frame, value in zip(frames, values, strict=True):
         F = array(f"wrenches[{frame!r}]", value, (len(Q), 6))
-        b -= np.einsum("nij,ni->nj", robot.jacobian(Q, frame, axes)[..., free], F)
+        b += np.einsum("nij,ni->nj", robot.jacobian(Q, frame)[..., free], F)
     known = None if mass is None else number("mass", mass, "kg", above=0.0)
     if known is None and not b.any():
         raise InputError("in flight, without wrenches, parameters are known up to a common factor: give mass= [kg]")

@@ -124,6 +124,11 @@ class TaskSolution(Displayed):
     within_limits: NDArray[np.bool_]
     reason: tuple[str, ...]
 
+    @property
+    def ok(self) -> NDArray[np.bool_]:
+        """Whether every task but the postures is within its tolerance: `converged`."""
+        return self.converged
+
     def __bool__(self) -> bool:
         return bool(np.all(self.converged))
 

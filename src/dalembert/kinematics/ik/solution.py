@@ -39,6 +39,11 @@ class Solution(Displayed):
     clearance: Any = None
 
     @property
+    def ok(self) -> NDArray[np.bool_]:
+        """Whether each pose is reached: `converged`."""
+        return np.asarray(self.converged)
+
+    @property
     def reason(self) -> Any:
         """Why it stopped, in words."""
         exact = np.maximum(self.position_error, self.orientation_error) < EXACT

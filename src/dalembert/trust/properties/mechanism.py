@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,11 +20,13 @@ from dalembert.caching import cached_property
 from dalembert.compile import Kernel
 from dalembert.errors import DalembertError, InputError
 from dalembert.kernels import need_tree
-from dalembert.lagrange.system import LagrangianSystem
 from dalembert.robot import Robot
 from dalembert.system import SYSTEM, System
 from dalembert.trust.properties.identities import Identities
 from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, STATEMENTS, Property, Verdict
+
+if TYPE_CHECKING:
+    from dalembert.lagrange.system import LagrangianSystem
 
 Of1 = Callable[[Array], Any]
 Of2 = Callable[[Array, Array], Any]
@@ -176,8 +178,8 @@ def mechanism_of(system: object) -> Mechanism:
         return system
     if isinstance(system, Robot):
         return _of_robot(system)
-    if isinstance(system, LagrangianSystem):
-        return _of_lagrangian(system)
+    if hasattr(system, "applied_force"):
+        return _of_lagrangian(cast("LagrangianSystem", system))
     if isinstance(system, System):
         return _of_kernels(system)
     raise InputError(

@@ -129,6 +129,11 @@ class Certificate:
         why = f"; likely cause: {', '.join(causes)}" if causes else "; no fault of the table explains it"
         return f"{self.robot}: {len(self.failed)} of {count} differ{why}"
 
+    @property
+    def ok(self) -> bool:
+        """Whether every comparison agrees: `passed`."""
+        return self.passed
+
     def __bool__(self) -> bool:
         return self.passed
 

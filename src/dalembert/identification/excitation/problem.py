@@ -24,11 +24,11 @@ from dalembert.compile import Kernel, compile_function
 from dalembert.compile.interpret import replay
 from dalembert.errors import InputError, SingularityError
 from dalembert.flow import Scalar, Scalars
-from dalembert.identification.excite.avoid import Avoid
-from dalembert.identification.excite.limits import KINDS, ExcitationLimits, up
+from dalembert.identification.excitation.avoid import Avoid
+from dalembert.identification.excitation.limits import KINDS, ExcitationLimits, up
 from dalembert.identification.fit.regressor import Base, Columns
 from dalembert.model.lean import lean
-from dalembert.trajectories.sines import Sines, fourier
+from dalembert.trajectories.harmonics import Sines, fourier
 
 Criterion = Callable[[Array, float], tuple[float, Array]]
 Shape = Callable[[Array, Array], tuple[Array, Array]]

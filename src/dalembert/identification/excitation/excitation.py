@@ -15,10 +15,10 @@ from dalembert.arguments import Array, number
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
 from dalembert.files import whole_table
-from dalembert.identification.excite.avoid import lowest_along
-from dalembert.identification.excite.limits import KINDS, ExcitationLimits, HalfSpace
+from dalembert.identification.excitation.avoid import lowest_along
+from dalembert.identification.excitation.limits import KINDS, ExcitationLimits, HalfSpace
 from dalembert.robot import Robot
-from dalembert.trajectories.sines import Sines
+from dalembert.trajectories.harmonics import Sines
 from dalembert.trajectories.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -206,6 +206,15 @@ class Excitation:
         q, qd, qdd = rows
         t = np.arange(len(q)) / f
         return {"t": t, "q": q, "qd": qd, "qdd": qdd, "tau": self.robot.inverse_dynamics(q, qd, qdd, friction=True)}
+
+    @property
+    def ok(self) -> bool:
+        """Whether the motion keeps all limits."""
+        return self.certificate.feasible
+
+    def save(self, path: str | os.PathLike[str], rate: float = 100.0) -> Path:
+        """Write the motion at `rate` [Hz] to a .csv file, as `to_csv` does. `dalembert.read_log` reads it."""
+        return self.to_csv(path, rate)
 
     def to_csv(self, path: str | os.PathLike[str], rate: float) -> Path:
         """The table as a file that a controller can play: a header, then t, q_…, qd_…, qdd_…, tau_… per row, SI units.

@@ -20,7 +20,7 @@ from dalembert.collision.enclose import shapes_of
 from dalembert.collision.pairs import pair_distances
 from dalembert.collision.world import World
 from dalembert.errors import DalembertError, InputError
-from dalembert.identification.excite.limits import KINDS, ExcitationLimits, up
+from dalembert.identification.excitation.limits import KINDS, ExcitationLimits, up
 from dalembert.robot import Robot
 from dalembert.trajectories.combined import sequence
 from dalembert.trajectories.piecewise import Piecewise

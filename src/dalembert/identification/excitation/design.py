@@ -22,9 +22,9 @@ from dalembert.arguments import Array, array, count, number, switch
 from dalembert.caching import cached_property
 from dalembert.collision.world import World
 from dalembert.errors import InputError, SingularityError, choose
-from dalembert.identification.excite.avoid import find_way, read_avoid, read_start
-from dalembert.identification.excite.excitation import Excitation, LimitCertificate
-from dalembert.identification.excite.limits import (
+from dalembert.identification.excitation.avoid import find_way, read_avoid, read_start
+from dalembert.identification.excitation.excitation import Excitation, LimitCertificate
+from dalembert.identification.excitation.limits import (
     KINDS,
     Bandwidth,
     ExcitationLimits,
@@ -35,12 +35,12 @@ from dalembert.identification.excite.limits import (
     read_limits,
     up,
 )
-from dalembert.identification.excite.problem import CRITERIA, FourierSeries, Problem, Values, condition_number
+from dalembert.identification.excitation.problem import CRITERIA, FourierSeries, Problem, Values, condition_number
 from dalembert.identification.fit.regressor import FRICTION, Columns, base
 from dalembert.kernels import need_tree, need_vector
 from dalembert.robot import Limits, Robot
+from dalembert.trajectories.harmonics import Sines
 from dalembert.trajectories.limits import joint_units
-from dalembert.trajectories.sines import Sines
 from dalembert.trajectories.trajectory import Trajectory
 
 PER_HARMONIC = 30  # samples per period and harmonic: products of several joints' sines are resolved

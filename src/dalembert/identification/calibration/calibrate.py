@@ -20,8 +20,8 @@ from dalembert.compile import Kernel, compile_function
 from dalembert.describe.chain import to_origin, to_pose
 from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
-from dalembert.identification.calibrate.corrections import axes_of, correct_origin, corrected_pose, correction
-from dalembert.identification.calibrate.measurements import Measurement
+from dalembert.identification.calibration.corrections import axes_of, correct_origin, corrected_pose, correction
+from dalembert.identification.calibration.measurements import Measurement
 from dalembert.identification.fit.regression import unit_columns
 from dalembert.kernels import need_tree
 from dalembert.poses import read_pose

@@ -1,0 +1,138 @@
+"""Every file that a `save` writes is read back with equal content."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from errors import raises
+
+# Classes whose files people or other programs read. Dalembert has no reader for them.
+DOCUMENTS = {
+    "Certificate": "JSON with the result of a comparison",
+    "Derivation": "HTML, LaTeX, Markdown or text",
+    "Diagram": "SVG",
+    "Equations": "LaTeX, Markdown or text",
+    "Kernel": "C or Python",
+}
+
+
+def same_robot(robot: dl.Robot, path: Path) -> None:
+    assert dl.load(path).description == robot.description
+
+
+def make_run() -> dl.Run:
+    robot = dl.load("planar-2r")
+    controller = dl.control.JointPID.for_bandwidth(robot, 8.0)
+    options = {"q0": [0.1, 0.2], "reference": [0.5, 0.3], "duration": 0.1, "measures": ["rms_error"]}
+    return replace(dl.simulate(robot, controller, **options), contacts=())
+
+
+def make_stopped_run() -> dl.Run:
+    robot = dl.load("panda")
+    return dl.simulate(robot, q0=robot.limits.upper - 0.01, qd0=np.ones(7), duration=1.0, limits="stop")
+
+
+def same_run(run: dl.Run, path: Path) -> None:
+    read = dl.read_run(path)
+    assert list(read.columns) == list(run.columns)
+    for name, values in run.columns.items():
+        assert np.array_equal(read[name] if name not in read.groups else read.columns[name], values, equal_nan=True)
+    if path.suffix == ".npz":
+        for field in fields(run):
+            if field.name != "columns":
+                assert getattr(read, field.name) == getattr(run, field.name), field.name
+    else:
+        for group in ("q", "qd", "tau", "x", "reference", "energies"):
+            assert read.groups[group] == run.groups[group]
+
+
+def make_excitation() -> object:
+    options = {"duration": 8.0, "harmonics": 3, "velocity": 2.0, "acceleration": 8.0, "starts": 1, "seconds": 5.0}
+    return dl.identification.excite(dl.load("planar-2r"), **options)
+
+
+def same_motion(excitation: object, path: Path) -> None:
+    log, rows = dl.read_log(path, excitation.robot), excitation.table(100.0)
+    assert np.array_equal(log.q, rows["q"]) and np.array_equal(log.tau, rows["tau"])
+    assert np.allclose(log.t, rows["t"], rtol=0, atol=1e-12)
+
+
+def same_spheres(spheres: object, path: Path) -> None:
+    assert dl.load("ur5e").collision(spheres=path).spheres.to_json() == spheres.to_json()
+
+
+def make_repair() -> object:
+    Path("arm.urdf").write_text(dl.load("planar-2r").to_urdf().replace('axis xyz="0 0 1"', 'axis xyz="0 0 2"', 1))
+    return dl.check("arm.urdf").repaired()
+
+
+def same_repair(repair: object, path: Path) -> None:
+    assert path.read_bytes() == repair.text
+    assert dl.load(path).fk([0.1, 0.2]).tolist() == dl.load("planar-2r").fk([0.1, 0.2]).tolist()
+
+
+# Class, how to make an object, endings of its files, and what compares the object with the file.
+CASES = [
+    *(
+        ("Robot", lambda name=name: dl.load(name), (".urdf", ".toml"), same_robot)
+        for name in ("panda", "planar-2r", "five-bar", "puma560", "scara")
+    ),
+    ("Robot", lambda: dl.load("panda", base="floating").with_payload(1.0), (".urdf", ".toml"), same_robot),
+    ("Run", make_run, (".npz", ".csv", ".parquet"), same_run),
+    ("Run", make_stopped_run, (".npz", ".csv", ".parquet"), same_run),
+    ("Excitation", make_excitation, (".csv",), same_motion),
+    ("SphereModel", lambda: dl.load("ur5e").collision().spheres, (".json",), same_spheres),
+    ("Repair", make_repair, (".urdf",), same_repair),
+]
+
+
+def classes_with_save() -> set[str]:
+    """Return the names of all classes of the library with a `save` method."""
+    found = set()
+    for module in pkgutil.walk_packages(dl.__path__, "dalembert."):
+        if ".apps" in module.name or module.name.endswith("__main__"):
+            continue
+        for name, kind in vars(importlib.import_module(module.name)).items():
+            own = inspect.isclass(kind) and kind.__module__ == module.name
+            if own and callable(getattr(kind, "save", None)):
+                found.add(name)
+    return found
+
+
+def test_every_class_with_save_is_in_a_table():
+    assert classes_with_save() == {name for name, *_ in CASES} | DOCUMENTS.keys()
+
+
+@pytest.mark.parametrize(("make", "endings", "same"), [case[1:] for case in CASES], ids=[c[0] for c in CASES])
+def test_a_file_contains_what_was_saved(make, endings, same, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    saved = make()
+    for ending in endings:
+        path = tmp_path / f"file{ending}"
+        saved.save(path)
+        same(saved, path)
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", b"t,q\n0,x\n", b"a,b\n0,1\n"])
+@pytest.mark.parametrize("ending", [".npz", ".csv", ".parquet"])
+def test_a_file_without_a_run_is_refused(content, ending, tmp_path):
+    path = tmp_path / f"file{ending}"
+    path.write_bytes(content)
+    with raises(dl.InputError, "not-readable path"):
+        dl.read_run(path)
+
+
+def test_unknown_endings_are_refused(tmp_path):
+    for save in (dl.load("planar-2r").save, make_run().save, dl.load("planar-2r").kernel("gravity_torque").save):
+        with raises(dl.InputError, "unsupported path"):
+            save(tmp_path / "file.xyz")
+    with raises(dl.InputError, "unsupported path"):
+        dl.read_run(tmp_path / "file.xyz")
