@@ -135,8 +135,8 @@ def test_read_names_the_file(tmp_path: Path) -> None:
         read(tmp_path / "a.step")
 
 
-@pytest.mark.parametrize(("name", "package"), [("a.obj", "trimesh"), ("a.dae", "trimesh")])
-def test_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, package: str) -> None:
+@pytest.mark.parametrize("name", ["a.obj", "a.dae"])
+def test_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(mesh.importlib.util, "find_spec", lambda name: None)
     (tmp_path / name).write_bytes(b"")
     with pytest.raises(MissingExtraError) as error:
