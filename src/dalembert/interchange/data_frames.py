@@ -56,8 +56,7 @@ def columns(result: object) -> Columns:
         "wrong-type",
         "result",
         result,
-        expected="a Run, Batch, Identification, Comparison, Log, Workspace, columns by name "
-        "or a list of rows",
+        expected="a Run, Batch, Identification, Comparison, Log, Workspace, columns by name or a list of rows",
     )
 
 
