@@ -244,6 +244,16 @@ class Place:
         return DescriptionError(code, argument, value, place=place, **fields)
 
 
+@dataclass(frozen=True)
+class KeyPlace(Place):
+    """The place of a key in a file of tables: "robot.toml:3: joints[0].limit"."""
+
+    key: str = ""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}: {self.key}"
+
+
 class LoaderNote(str):
     """What a reader of descriptions says, as text, with its place and the sentence without the place as fields."""
 
@@ -263,12 +273,16 @@ class LoaderNote(str):
     @classmethod
     def of(cls, error: DalembertError) -> LoaderNote:
         """Return what an error says."""
-        return cls(str(error), error.place if isinstance(error.place, Place) else Place(), error.sentence)
+        fix = f"; {error.remedy[0].lower()}{error.remedy[1:].rstrip('.')}" if error.remedy else ""
+        sentence = f"{error.problem or error._made()}{fix}"
+        place = error.place if isinstance(error.place, Place) else Place()
+        where = f"{place.key}: " if isinstance(place, KeyPlace) else ""
+        return cls(str(error), Place(place.file, place.line, place.column), where + sentence)
 
     @classmethod
     def instead_of(cls, error: DalembertError, taken: str) -> LoaderNote:
         """Return what an error says, with what is taken instead of what to do."""
-        said = f"{error.sentence.rpartition('; ')[0] or error.sentence}; {taken}"
+        said = f"{error.sentence.rpartition('; ')[0] or error.problem or error.sentence}; {taken}"
         place = error.place if isinstance(error.place, Place) else Place()
         return cls(f"{error.place}: {said}" if str(error.place) else said, place, said)
 
