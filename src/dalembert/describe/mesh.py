@@ -400,10 +400,10 @@ def _existing(filename: str, candidates: Iterable[tuple[Path, Path]], named: lis
     if outside is not None:
         raise DescriptionError(
             f"the mesh {filename!r} is refused: it leads to {outside}, outside its package; "
-            "name its folder with --package-dir (package_dirs=) if that is right"
+            "name its folder with `package_dirs=[…]` if that is right"
         )
     packaged = split(filename)[0] in ("package", "model")
-    package = "name the folder of its package with --package-dir (package_dirs=)"
+    package = "name the folder of its package with `package_dirs=[…]`"
     remedy = package if packaged else "correct the path, or put the file there"
     raise DescriptionError(f"the mesh {filename!r} was not found; {remedy}")
 

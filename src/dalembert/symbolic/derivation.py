@@ -107,8 +107,10 @@ def _recursion(board: Blackboard, at: State | None) -> Iterator[Part]:
     if at is None:
         if sum(len(p) for row in e.M for p in row) > STEPS_UP_TO:
             raise InputError(
-                f"the recursion of {e.name!r} with symbols is too long to be read: "
-                "at=(q, q̇, q̈), or --at, puts numbers in"
+                "too-long",
+                "at",
+                problem=f"the recursion of {e.name!r} with symbols is too long to read",
+                remedy="Give numbers for q, q̇ and q̈ as `at`.",
             )
         yield from newton_euler(board, e.model, e.q, e.qd, e.qdd)
         return

@@ -16,7 +16,7 @@ from dalembert.identification.log.samples import ABSURD, Integers, Table
 from dalembert.identification.log.settings import DEGREE
 from dalembert.identification.log.times import increasing_rows, match_by_time
 from dalembert.robot import Robot
-from dalembert.words import say
+from dalembert.words import assign
 
 NOTHING = 1e-12  # smaller than what any sensor of an arm resolves, in any unit
 # A sample this many deviations away from the median of five, its neighbors not, is a spike.
@@ -101,7 +101,7 @@ def drop_unreadable(table: Table, columns: Sequence[int], rows: Integers, bad_ro
         said = "not a number" if np.isnan(value) else "infinite" if np.isinf(value) else "no measurement of an arm"
         raise InputError(
             f"{where}: {value:g} is {said}{f' ({count} such rows in all)' if count > 1 else ''}; "
-            f"mend the log, or leave such rows out with {say('bad_rows', 'drop')}"
+            f"mend the log, or leave such rows out with {assign('bad_rows', 'drop')}"
         )
     note = f"{count} rows with NaN, infinite or absurd numbers left out, the first: {where} ({value:g})"
     return rows[~per_row], [note]
@@ -125,11 +125,11 @@ def check_moving(
             elif group == "q":
                 raise InputError(
                     f"{table.source}: {what}; nothing of a joint that stands still can be identified: hold it with "
-                    f"{say_lock(joints[j])}, or {say('still', 'keep')}"
+                    f"{say_lock(joints[j])}, or {assign('still', 'keep')}"
                 )
             else:
                 raise InputError(
-                    f"{table.source}: {what}: a sensor that is dead, or was not recorded; {say('still', 'keep')} "
+                    f"{table.source}: {what}: a sensor that is dead, or was not recorded; {assign('still', 'keep')} "
                     "reads it all the same"
                 )
     seen: dict[bytes, str] = {}

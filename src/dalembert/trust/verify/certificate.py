@@ -27,6 +27,8 @@ MAX_NAMED_METHODS = 4  # methods that a sentence names before it counts the rest
 BY_LINKS = "Lagrange, link by link"
 AGAIN = "file read again"
 
+CERTIFICATE_SCHEMA = 1  # of the JSON file; it rises when a key is removed, renamed or changes its meaning
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -142,7 +144,7 @@ class Certificate:
 
     def data(self) -> dict[str, Any]:
         """All of it as plain data; what is infinite is null."""
-        out = asdict(self) | {"passed": self.passed, "verdict": self.verdict}
+        out = {"schema": CERTIFICATE_SCHEMA} | asdict(self) | {"passed": self.passed, "verdict": self.verdict}
         out["findings"] = [asdict(finding.evidence) for finding in self.findings]
         for row in out["rows"]:
             row["difference"] = row["difference"] if row["difference"] < float("inf") else None
