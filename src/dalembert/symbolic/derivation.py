@@ -107,7 +107,7 @@ def _recursion(board: Blackboard, at: State | None) -> Iterator[Part]:
     if at is None:
         if sum(len(p) for row in e.M for p in row) > STEPS_UP_TO:
             raise InputError(
-                "too-long",
+                "too-large",
                 "at",
                 problem=f"the recursion of {e.name!r} with symbols is too long to read",
                 remedy="Give numbers for q, q̇ and q̈ as `at`.",

@@ -148,7 +148,7 @@ def read_drives(robot: Robot, told: Mapping[str, str], said: LogSettings) -> Dri
     words: list[str] = [torque] if isinstance(torque, str) else list(torque)
     if {find_unit(str(word), "tau") for word in words} & CURRENTS and torque_constant is None:
         raise InputError(
-            "missing-torque-constant",
+            "missing",
             "torque_constant",
             problem=f"the torques are currents [{words[0]}]",
             remedy=f"Give {assign('torque_constant')} [N m/A], one per motor or one for all.",
@@ -201,7 +201,7 @@ def _factors(robot: Robot, group: str, unit: ArrayLike | None, motor_side: bool)
     unit = unit or {"q": "rad", "qd": "rad/s", "tau": "Nm"}[group]
     written: list[str] = [unit] * robot.n if isinstance(unit, str) else list(unit)  # type: ignore[arg-type]
     if len(written) != robot.n:
-        raise InputError("wrong-length", f"units[{group!r}]", len(written), expected=f"{robot.n} units, one per joint")
+        raise InputError("wrong-shape", f"units[{group!r}]", len(written), expected=f"{robot.n} units, one per joint")
     found = []
     for word, coordinate in zip(written, robot.model.coordinates, strict=True):
         one = find_unit(str(word), group)
@@ -215,12 +215,12 @@ def _factors(robot: Robot, group: str, unit: ArrayLike | None, motor_side: bool)
 def _gears(ratio: ArrayLike | ByGroup | None, coupling: ArrayLike | None, n: int) -> Array:
     if ratio is not None and coupling is not None:
         raise InputError(
-            "exclusive", "ratio", problem=f"{mention('ratio')} and {mention('coupling')} exclude each other"
+            "conflict", "ratio", problem=f"{mention('ratio')} and {mention('coupling')} exclude each other"
         )
     if coupling is not None:
         G = _matrix("coupling", coupling, n)
         if np.linalg.matrix_rank(G) < n:
-            raise InputError("singular-matrix", "coupling", coupling, expected="a regular matrix G of motors θ_m = G q")
+            raise InputError("singular", "coupling", coupling, expected="a regular matrix G of motors θ_m = G q")
         return G
     return np.eye(n) if ratio is None or isinstance(ratio, Mapping) else np.diag(_per_joint("ratio", ratio, n))
 
@@ -378,7 +378,7 @@ class LogSettings:
         if schema != SETTINGS_SCHEMA:
             remedy = "Write it again with this version: dalembert log inspect LOG -o FILE."
             expected = str(SETTINGS_SCHEMA)
-            raise InputError("wrong-schema", "schema", schema, expected=expected, remedy=remedy, place=str(path))
+            raise InputError("unsupported", "schema", schema, expected=expected, remedy=remedy, place=str(path))
         for key in said:
             if key not in WORDS:
                 raise UnknownNameError("log setting", key, WORDS, place=str(path))
