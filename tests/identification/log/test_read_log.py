@@ -377,7 +377,7 @@ def test_motor_side_to_joint_side(robot, log):
         ({"coupling": np.eye(3)}, "coupling has shape \\(3, 3\\); it must be \\(6, 6\\)"),
         ({"ratio": [1, 2]}, "ratio has shape \\(2,\\); it must be a number or \\(6,\\)"),
         ({"ratio": 0}, "must not be zero"),
-        ({"units": {"tau": "A"}}, "give torque_constant"),
+        ({"units": {"tau": "A"}}, "Give `torque_constant="),
     ):
         with pytest.raises(InputError, match=words):
             read_log(geared, robot, **options)
