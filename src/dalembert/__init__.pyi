@@ -7,6 +7,7 @@ from dalembert import (
     compile as compile,
     constrained as constrained,
     control as control,
+    describe as describe,
     draw as draw,
     exercises as exercises,
     firmware as firmware,
@@ -63,7 +64,9 @@ from dalembert.errors import (
     UnknownNameError as UnknownNameError,
 )
 from dalembert.findings import Finding as Finding, Report as Report
+from dalembert.firmware.make import write_firmware as write_firmware
 from dalembert.flow import Flow as Flow
+from dalembert.identification.excitation.design import excite as excite
 from dalembert.identification.fit.identify import identify as identify
 from dalembert.identification.log.read import read_log as read_log
 from dalembert.lagrange.bodies import Particle as Particle, RigidBody as RigidBody

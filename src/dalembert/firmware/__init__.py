@@ -7,7 +7,7 @@ texts   what those files say
 """
 
 from dalembert.firmware.cores import CORES, Core
-from dalembert.firmware.make import Firmware, make_firmware
+from dalembert.firmware.make import Firmware, make_firmware, write_firmware
 from dalembert.firmware.step import LawStep
 
-__all__ = ["CORES", "Core", "Firmware", "LawStep", "make_firmware"]
+__all__ = ["CORES", "Core", "Firmware", "LawStep", "make_firmware", "write_firmware"]

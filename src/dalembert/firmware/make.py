@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -200,6 +201,65 @@ def make_firmware(
             "a simpler law, or fewer joints (Robot.lock)"
         )
     return replace(made, code=code)
+
+
+class FirmwareOptions(TypedDict, total=False):
+    """The keyword arguments of `make_firmware`."""
+
+    sample_time: float | None
+    reference: object
+    torque_limits: object
+    rates: bool
+    lag: float
+    observer: object
+    double: bool
+    box: Mapping[str, object] | None
+    flash: int | None
+    name: str | None
+
+
+def write_firmware(
+    system: object,
+    controller: object,
+    cpu: str = "c",
+    output: str | os.PathLike[str] = "firmware",
+    **options: Unpack[FirmwareOptions],
+) -> Firmware:
+    """Write the code of a controller for a processor into a folder.
+
+    Parameters
+    ----------
+    system : Robot, Flow or another system
+        What the controller moves.
+    controller : controller or Law
+        The controller, with its gains.
+    cpu : str
+        A processor of `dalembert.firmware.CORES`, or "c" for C99.
+    output : str or path
+        The folder. It is created if it does not exist.
+    **options
+        Other arguments of `make_firmware`.
+
+    Returns
+    -------
+    Firmware
+        The code, its size and its interface.
+
+    Raises
+    ------
+    InputError
+        If the controller cannot be compiled for the processor, or the folder cannot be written.
+
+    Examples
+    --------
+    >>> import dalembert as dl
+    >>> robot = dl.load("planar-2r")
+    >>> controller = dl.control.PDGravity(robot, kp=100, kd=20)
+    >>> firmware = dl.write_firmware(robot, controller, cpu="cortex-m7", output="firmware")
+    """
+    made = make_firmware(system, controller, cpu, **options)
+    made.write(output)
+    return made
 
 
 def find_left_out(system: object, controller: object, step: LawStep, box: Box) -> Iterator[str]:
