@@ -125,6 +125,10 @@ RENAMED: tuple[tuple[str, str, str], ...] = (
     ("dalembert.Inputs", "f_tip, frame, expressed_in", "`wrenches={name: -F}`"),
     ("Run", "f_tip", "`wrenches`"),
     ("dalembert.control", "WRENCH", "wrench_inputs"),
+    ("Robot.plan", "start", "q0"),
+    ("Robot.plan", "goal=T, frame=name", "`goal={name: T}`"),
+    ("Robot.plan", "held", "locked"),
+    ("dalembert.identification", "locked", "Robot.lock"),
 )
 
 

@@ -270,12 +270,12 @@ def plan(
     most = output.one_or_each("limits", output.limits(limits, ("acceleration",)).get("acceleration"), arm.n)
     if not through:
         output.refuse_idle("the arm goes to a goal as fast as its limits allow", "duration")
-        goal = _read_pose(xyz, rpy) if at_pose else output.positions("to", to, arm, within=True)
+        goal: Any = output.positions("to", to, arm, within=True)
+        if at_pose:
+            goal = {arm.model.frame(frame).name: _read_pose(xyz, rpy)}
         around, pairs = output.read_world(world) or World(), [_read_pair(text) for text in allow]
         with waiting("planning"):
-            found = arm.plan(
-                start, goal, around, frame=frame, clear=clearance, allow=pairs, seed=seed, acceleration=most
-            )
+            found = arm.plan(start, goal, around, clear=clearance, allow=pairs, seed=seed, acceleration=most)
         _answer_plan(arm, found, around, out, plot, dt)
         output.exit_unless(found.proved)
         return

@@ -351,9 +351,7 @@ class LogSettings:
 
     def at(self, robot: Robot) -> Robot:
         """The robot as it was recorded: its gravity, and joints that were held."""
-        from dalembert.identification.fit.robot import locked
-
-        robot = locked(robot, self.locked) if self.locked else robot
+        robot = robot.lock(self.locked) if self.locked else robot
         return robot if self.gravity is None else robot.with_gravity(self.gravity)
 
     @classmethod
