@@ -703,7 +703,7 @@ def test_rates_that_never_change_are_not_used(robot, log, table):
 
 
 def test_wrong_joint_count(robot, log, table):
-    with pytest.raises(InputError, match="positions of 5 joints, but the robot has 6: joint1, .*robot.lock"):
+    with pytest.raises(InputError, match="positions of 5 joints, but the robot has 6: joint1, .*`locked="):
         read_log(table | {"q": log.q[:, :5], "qd": log.qd[:, :5], "tau": log.tau[:, :5]}, robot)
     seven = {name: np.column_stack([x, x[:, 0] + 1]) if x.ndim == 2 else x for name, x in table.items()}
     with pytest.raises(InputError, match="positions of 7 joints, but the robot has 6"):
