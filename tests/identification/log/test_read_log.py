@@ -791,7 +791,7 @@ def test_the_log_of_a_ur10():
 def test_the_log_of_a_panda_needs_its_fingers_held():
     folder = real("panda_unisa")
     robot = dl.load(folder / "panda_erd.urdf")
-    with pytest.raises(InputError, match="positions of 7 joints, but the robot has 8.*robot.lock"):
+    with pytest.raises(InputError, match="positions of 7 joints, but the robot has 8.*`locked="):
         read_log(folder / "exciting.csv", robot)
     read = read_log(folder / "exciting.csv", robot.lock({"panda_finger_joint1": 0.0}))
     assert len(read) == 713 and any("14 rows (1.9 %) repeat the positions" in n for n in read.notes)

@@ -29,7 +29,7 @@ PROGRESS_PERIOD_S = 2.0
 FINDING = ("severity", "rule", "line", "finding, and what to do")
 
 
-class How(output.Reading):
+class How(output.ReadingOptions):
     """How a file is to be examined."""
 
     meshes: bool

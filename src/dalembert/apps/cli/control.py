@@ -287,7 +287,7 @@ def _stiffness(law: Controller, controller: str, arm: Robot) -> NDArray[np.float
     return kp * find_magnitudes(arm).seen_inertia.max(axis=0) if accelerations else kp
 
 
-class _Loop(NamedTuple):
+class _JointLoop(NamedTuple):
     """The closed loop of one joint: its poles [1/s], how it moves in a word, and the overshoot of a step of the set
     point (part of the step), None if it is not stable."""
 
@@ -311,7 +311,7 @@ class _Loop(NamedTuple):
         return ", ".join(filter(None, parts))
 
 
-def _loops(law: Controller) -> list[_Loop]:
+def _loops(law: Controller) -> list[_JointLoop]:
     """The loop of each joint."""
     from dalembert.control import MassSpringDamper, step_figures
 
@@ -320,11 +320,13 @@ def _loops(law: Controller) -> list[_Loop]:
         if len(loop.den) == 3:
             J, kd, kp = loop.den.tolist()
             second = MassSpringDamper(J, kd, kp)
-            found.append(_Loop(list(second.poles), second.regime, second.overshoot))
+            found.append(_JointLoop(list(second.poles), second.regime, second.overshoot))
         else:
             poles = sorted(loop.poles.astype(complex).tolist(), key=lambda p: (p.real, p.imag))
             stable = bool(loop.stable)
-            found.append(_Loop(poles, "" if stable else "unstable", step_figures(loop).overshoot if stable else None))
+            found.append(
+                _JointLoop(poles, "" if stable else "unstable", step_figures(loop).overshoot if stable else None)
+            )
     return found
 
 

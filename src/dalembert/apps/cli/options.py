@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dalembert.apps.cli.option_table import OPTIONS, ROBOT_OPTIONS, OutputFile, Row
+from dalembert.apps.cli.option_table import OPTIONS, ROBOT_OPTIONS, OutputFile, OptionRow
 from dalembert.apps.cli.terminal import interruptible
 from dalembert.errors import DalembertError, InputError, UnknownNameError
 from dalembert.names import in_terminal
@@ -62,7 +62,7 @@ def argument(*, reads_robot: bool = False, **settings: object) -> Any:
 class Option(click.Option):
     """An option whose help is "Noun phrase [unit] (default: …)"."""
 
-    def __init__(self, names: Sequence[str], row: Row, **settings: Any) -> None:
+    def __init__(self, names: Sequence[str], row: OptionRow, **settings: Any) -> None:
         super().__init__(names, help=row.help, **settings)
         self.unit = row.unit
 

@@ -73,7 +73,7 @@ def loaded(robot: Robot) -> Robot:
     return robot.with_payload(payload)
 
 
-class Reading(TypedDict):
+class ReadingOptions(TypedDict):
     """How a file is read, as `check` takes it."""
 
     strict: bool
@@ -81,7 +81,7 @@ class Reading(TypedDict):
     package_dirs: tuple[str, ...]
 
 
-class Arranging(Reading):
+class ArrangingOptions(ReadingOptions):
     """How a file is read and arranged, as `load` and `verify` take it."""
 
     base: str | None
@@ -89,7 +89,7 @@ class Arranging(Reading):
     free: str | None
 
 
-def reading(context: click.Context | None = None) -> Arranging:
+def reading(context: click.Context | None = None) -> ArrangingOptions:
     """Return how a file is read, by the options of the command."""
     from dalembert.describe.mjcf.read import ALLOWED
 
