@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dalembert.apps.cli.option_table import OPTIONS, ROBOT_OPTIONS, OutputFile, OptionRow
+from dalembert.apps.cli.option_table import OPTIONS, ROBOT_OPTIONS, OptionRow, OutputFile
 from dalembert.apps.cli.terminal import interruptible
 from dalembert.errors import DalembertError, InputError, UnknownNameError
 from dalembert.names import in_terminal
