@@ -343,9 +343,9 @@ def test_the_friction_reaches_the_chip_and_what_does_not_is_listed(rubbing, tmp_
     "line, why",
     [
         ("simulate planar-2r --to 1,1 --controller computed-torque+friction", "no friction to compensate"),
-        ("simulate {} --to 1,1 --controller pd+friction", "PD has no term for friction"),
-        ("compare {} --controller pd+friction", "PD has no term for friction"),
-        ("firmware {} --controller pid+friction -o chip", "JointPID has no term for friction"),
+        ("simulate {} --to 1,1 --controller pd+friction", "PD does not compensate friction"),
+        ("compare {} --controller pd+friction", "PD does not compensate friction"),
+        ("firmware {} --controller pid+friction -o chip", "JointPID does not compensate friction"),
         ("simulate {} --controller none+friction", "none+friction"),
     ],
 )

@@ -201,7 +201,7 @@ def _factors(robot: Robot, group: str, unit: ArrayLike | None, motor_side: bool)
     unit = unit or {"q": "rad", "qd": "rad/s", "tau": "Nm"}[group]
     written: list[str] = [unit] * robot.n if isinstance(unit, str) else list(unit)  # type: ignore[arg-type]
     if len(written) != robot.n:
-        raise InputError("wrong-shape", f"units[{group!r}]", len(written), expected=f"{robot.n} units, one per joint")
+        raise InputError("wrong-shape", "units", len(written), expected=f"{robot.n} units for {group}, one per joint")
     found = []
     for word, coordinate in zip(written, robot.model.coordinates, strict=True):
         one = find_unit(str(word), group)
@@ -215,7 +215,7 @@ def _factors(robot: Robot, group: str, unit: ArrayLike | None, motor_side: bool)
 def _gears(ratio: ArrayLike | ByGroup | None, coupling: ArrayLike | None, n: int) -> Array:
     if ratio is not None and coupling is not None:
         raise InputError(
-            "conflict", "ratio", problem=f"{mention('ratio')} and {mention('coupling')} exclude each other"
+            "conflict", "coupling", problem=f"{mention('ratio')} and {mention('coupling')} exclude each other"
         )
     if coupling is not None:
         G = _matrix("coupling", coupling, n)
@@ -232,14 +232,14 @@ def _matrix(name: str, value: ArrayLike, n: int) -> Array:
 def _per_joint(name: str, value: ArrayLike | None, n: int, group: str | None = None) -> Array:
     x = array(f"{name}[{group!r}]" if group else name, value, (), (n,), meaning="one per joint")
     if name in ("ratio", "torque_constant") and not x.all():
-        raise InputError("out-of-range", f"{name}[{group!r}]" if group else name, value, expected="not be zero")
+        raise InputError("out-of-range", name, value, expected="not be zero")
     return np.broadcast_to(x, (n,)).copy()
 
 
 def _signs(group: str, value: ArrayLike | None, n: int) -> Array:
     x = _per_joint("sign", value, n, group)
     if not (np.abs(x) == 1).all():
-        raise InputError("out-of-range", "sign", value, expected="+1 or −1 per joint")
+        raise InputError("wrong-value", "sign", value, expected="+1 or −1 per joint")
     return x
 
 
@@ -368,9 +368,9 @@ class LogSettings:
         try:
             found = parse_toml(contents(path, DESCRIPTION).decode("utf-8-sig"))
         except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+            raise InputError("not-readable", "path", problem=f"{path}: cannot be read: {error.strerror}") from None
         except ValueError as error:
-            raise InputError(f"{path}: not a file of log settings: {error}") from None
+            raise InputError("syntax", "path", problem=f"{path}: not a file of log settings: {error}") from None
         said = {key.replace("-", "_"): value for key, value in found.items()}
         schema = said.pop("schema", SETTINGS_SCHEMA)
         if schema != SETTINGS_SCHEMA:
@@ -462,5 +462,5 @@ def _window(value: Any) -> tuple[float | None, float | None] | None:
         low = high = 0.0
     if low is not None and high is not None and not low < high:
         expected = f"two times, from and to [s]: {assign('window', '5:20')}"
-        raise InputError("out-of-range", "window", value, expected=expected)
+        raise InputError("wrong-type", "window", value, expected=expected)
     return low, high
