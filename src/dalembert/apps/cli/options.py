@@ -164,6 +164,8 @@ def _spell_arguments(parameters: Sequence[click.Parameter]) -> dict[str, str]:
         from dalembert.identification.log.settings import WORDS
 
         options |= {word: f"--set {word}=" for word in WORDS}
+    if "--limits" in options.values():
+        options |= {field: f"--limits {field}=" for field in ("velocity", "acceleration", "torque")}
     return options
 
 
@@ -190,6 +192,9 @@ def _is_usage(error: DalembertError, given: Mapping[str, object], spelled: Mappi
     if isinstance(error, UnknownNameError):
         return any(str(error.value) in str(value) for value in given.values() if value)
     argument = (error.argument or "").partition("[")[0]
+    if spelled.get(argument, "").endswith("="):  # a part of --set or --limits
+        typed = (text for value in given.values() if isinstance(value, tuple) for text in value)
+        return any(str(text).startswith(argument) for text in typed)
     return argument in spelled and bool(given.get(argument, True))
 
 
