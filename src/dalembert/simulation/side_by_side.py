@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dalembert.display import align
 from dalembert.errors import InputError, choose
@@ -114,10 +114,10 @@ def compare(
     if not isinstance(experiments, Mapping) or not experiments:
         raise InputError("wrong-type", "experiments", experiments, expected="experiments by name")
     batches: dict[str, Batch] = {}
-    start: dict[str, ArrayLike | Any] = {"q0": q0, "qd0": qd0, "x0": x0}
+    task: dict[str, Any] = {"vary": vary, "count": count, "seed": seed, "q0": q0, "qd0": qd0, "x0": x0}
     for name, e in experiments.items():
         if not isinstance(e, Experiment):
             raise InputError("wrong-type", f"experiments[{name!r}]", e, expected="an Experiment")
         known = e if e.measures.names or e.controller is None else e.replace(measures=USUAL)
-        batches[str(name)] = known.batch(vary=vary, count=count, seed=seed, **start, duration=duration)
+        batches[str(name)] = known.batch(**task, duration=duration)
     return ExperimentComparison(batches)
