@@ -112,6 +112,7 @@ from dalembert.simulation.options import (
 from dalembert.simulation.request import grid as grid
 from dalembert.simulation.run import Run as Run
 from dalembert.simulation.saved import read_run as read_run
+from dalembert.simulation.side_by_side import compare as compare
 from dalembert.simulation.simulate import simulate as simulate
 from dalembert.symbolic.compare import formula_quantity as formula_quantity
 from dalembert.trust import doctor as doctor, properties as properties
