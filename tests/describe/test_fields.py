@@ -15,21 +15,21 @@ ARM = dl.load("planar-2r")
 T, Q = np.arange(3.0), np.ones((3, 2))
 SIX = (0.1, 0.0, 0.0, 0.2, 0.0, 0.3)
 WRONG = [
-    (lambda: dl.Inertial(1, (1, 1, 1)), "inertia of Inertial is (1, 1, 1); give six numbers (ixx,"),
-    (lambda: dl.Inertial(1, 0.1), "inertia of Inertial is 0.1; give six numbers"),
-    (lambda: dl.Inertial(1, [[1, 2, 0], [0, 1, 0], [0, 0, 1]]), "or a symmetric 3×3 matrix"),
-    (lambda: dl.Inertial("heavy", SIX), "mass of Inertial is 'heavy'; give a number"),
-    (lambda: dl.Inertial(1, SIX, (0, 0, 0.1)), "origin of Inertial is (0, 0, 0.1); give Origin(…)"),
-    (lambda: dl.Drive(coulomb="much"), "coulomb of Drive is 'much'; give 2 numbers"),
-    (lambda: dl.Drive(coulomb=(1, 2, 3)), "coulomb of Drive is (1, 2, 3); give 2 numbers"),
-    (lambda: dl.Drive(damping=[0.1]), "damping of Drive is [0.1]; give a number"),
-    (lambda: dl.Drive(friction="viscous"), "friction of Drive is 'viscous'; give a list"),
-    (lambda: dl.Limit("low"), "lower of Limit is 'low'; give a number"),
-    (lambda: dl.Limit(effort=np.ones(2)), "effort of Limit"),
-    (lambda: dl.Origin(0.1), "xyz of Origin is 0.1; give 3 numbers"),
-    (lambda: dl.Origin(rpy=(0, 0)), "rpy of Origin is (0, 0); give 3 numbers"),
-    (lambda: dl.Mimic(3), "joint of Mimic is 3; give text"),
-    (lambda: dl.Loop("l", "weld", "a", "b", first_origin=(0, 0, 1)), "first_origin of Loop"),
+    (lambda: dl.describe.Inertial(1, (1, 1, 1)), "inertia of Inertial is (1, 1, 1); give six numbers (ixx,"),
+    (lambda: dl.describe.Inertial(1, 0.1), "inertia of Inertial is 0.1; give six numbers"),
+    (lambda: dl.describe.Inertial(1, [[1, 2, 0], [0, 1, 0], [0, 0, 1]]), "or a symmetric 3×3 matrix"),
+    (lambda: dl.describe.Inertial("heavy", SIX), "mass of Inertial is 'heavy'; give a number"),
+    (lambda: dl.describe.Inertial(1, SIX, (0, 0, 0.1)), "origin of Inertial is (0, 0, 0.1); give Origin(…)"),
+    (lambda: dl.describe.Drive(coulomb="much"), "coulomb of Drive is 'much'; give 2 numbers"),
+    (lambda: dl.describe.Drive(coulomb=(1, 2, 3)), "coulomb of Drive is (1, 2, 3); give 2 numbers"),
+    (lambda: dl.describe.Drive(damping=[0.1]), "damping of Drive is [0.1]; give a number"),
+    (lambda: dl.describe.Drive(friction="viscous"), "friction of Drive is 'viscous'; give a list"),
+    (lambda: dl.describe.Limit("low"), "lower of Limit is 'low'; give a number"),
+    (lambda: dl.describe.Limit(effort=np.ones(2)), "effort of Limit"),
+    (lambda: dl.describe.Origin(0.1), "xyz of Origin is 0.1; give 3 numbers"),
+    (lambda: dl.describe.Origin(rpy=(0, 0)), "rpy of Origin is (0, 0); give 3 numbers"),
+    (lambda: dl.describe.Mimic(3), "joint of Mimic is 3; give text"),
+    (lambda: dl.describe.Loop("l", "weld", "a", "b", first_origin=(0, 0, 1)), "first_origin of Loop"),
     (lambda: Link("a", inertial=1.0), "inertial of Link is 1.0; give Inertial(…)"),
     (lambda: Link("a", visuals=Sphere(1.0)), "visuals of Link"),
     (lambda: Joint("j", "revolute", "a", "b", axis=2), "axis of Joint is 2; give 3 numbers"),
@@ -42,11 +42,11 @@ WRONG = [
     (lambda: Capsule(1.0, None), "length of Capsule is None"),
     (lambda: Mesh(1), "filename of Mesh"),
     (lambda: Description("d", links=Link("a")), "links of Description"),
-    (lambda: dl.Drive(friction=[1.0]), "friction of Drive is 1.0; give Friction(…)"),
-    (lambda: dl.DHRow(theta="x"), "theta of DHRow is 'x'; give a number"),
-    (lambda: dl.DHRow(a=float("nan")), "a of DHRow is nan; give a finite number"),
-    (lambda: dl.DHRow(drive=None), "drive of DHRow is None; give Drive(…)"),
-    (lambda: dl.DHRow(kind=np.ones(2)), "unknown joint kind array([1., 1.]); choose from 'revolute'"),
+    (lambda: dl.describe.Drive(friction=[1.0]), "friction of Drive is 1.0; give Friction(…)"),
+    (lambda: dl.describe.DHRow(theta="x"), "theta of DHRow is 'x'; give a number"),
+    (lambda: dl.describe.DHRow(a=float("nan")), "a of DHRow is nan; give a finite number"),
+    (lambda: dl.describe.DHRow(drive=None), "drive of DHRow is None; give Drive(…)"),
+    (lambda: dl.describe.DHRow(kind=np.ones(2)), "unknown joint kind array([1., 1.]); choose from 'revolute'"),
     (lambda: control.PID(k_p=1.0, rate=np.ones(2)), "rate is a switch, True or False; got ndarray"),
     (lambda: control.PID(k_p=1.0, names=None), "names are three"),
     (lambda: control.PID(k_p=1.0, names="yru"), "names are three"),
@@ -83,14 +83,16 @@ def test_wrong_parts_are_named(make, says):
 
 
 def test_what_is_meant_is_taken():
-    assert dl.Inertial(1, np.diag([1.0, 2.0, 3.0])).inertia == (1.0, 0.0, 0.0, 2.0, 0.0, 3.0)
-    assert dl.Drive(coulomb=1).coulomb == (1.0, 1.0)
-    assert dl.Origin(np.array([1, 2, 3])).xyz == (1.0, 2.0, 3.0)
-    arm = dl.Robot.from_dh([{"a": 1.0, "drive": dl.Drive(coulomb=1.0), "inertial": dl.Inertial(1, np.eye(3))}])
+    assert dl.describe.Inertial(1, np.diag([1.0, 2.0, 3.0])).inertia == (1.0, 0.0, 0.0, 2.0, 0.0, 3.0)
+    assert dl.describe.Drive(coulomb=1).coulomb == (1.0, 1.0)
+    assert dl.describe.Origin(np.array([1, 2, 3])).xyz == (1.0, 2.0, 3.0)
+    arm = dl.Robot.from_dh(
+        [{"a": 1.0, "drive": dl.describe.Drive(coulomb=1.0), "inertial": dl.describe.Inertial(1, np.eye(3))}]
+    )
     assert arm.friction_torque([0.0], [1.0]) == 1.0 and arm.mass_matrix([0.0]) == 2.0
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_what_is_not_finite_is_refused_with_its_link(number):
     with pytest.raises(dl.DescriptionError, match="link 'link1' is (nan|inf)"):
-        dl.Robot.from_dh([{"a": 1.0, "inertial": dl.Inertial(number, SIX)}])
+        dl.Robot.from_dh([{"a": 1.0, "inertial": dl.describe.Inertial(number, SIX)}])

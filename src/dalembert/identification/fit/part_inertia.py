@@ -273,7 +273,7 @@ def with_parts(robot: Robot, inertials: Mapping[str, Inertial]) -> Robot:
         choose("link", name, links)
         if not isinstance(value, Inertial):
             got = type(value).__name__
-            raise InputError(f"the inertial of {name!r} is a {got}, where a dalembert.Inertial is needed")
+            raise InputError(f"the inertial of {name!r} is a {got}, where a dalembert.describe.Inertial is needed")
     changed = tuple(
         replace(link, inertial=inertials[link.name]) if link.name in inertials else link
         for link in robot.description.links
