@@ -101,7 +101,7 @@ NAMED = {
     "to": lambda owner: owner.frames[0],
     "of": lambda owner: owner.frames[-1],
     "link": lambda owner: owner.bodies[-1],
-    "name": lambda owner: owner.constraints[0].name,
+    "name": lambda owner: owner.constraints[0].name if hasattr(owner, "constraints") else "added",
     "wrenches": lambda owner: {owner.tip: np.arange(6.0)},
 }
 WORDS = {

@@ -677,7 +677,7 @@ class Robot(Displayed):
         certify_motion = LateMethod("dalembert.collision.along:certify_motion")
         contact_spans = LateMethod("dalembert.collision.along:contact_spans")
         plan = LateMethod("dalembert.planning.motion:plan")
-        show = LateMethod("dalembert.apps.notebook.show:show")
+        show = LateMethod("dalembert.apps.notebook.robot_scene:show")
 
     # -------------------------------------------------------------------------------------------- dynamics
     def inverse_dynamics(
