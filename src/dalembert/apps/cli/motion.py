@@ -317,7 +317,7 @@ def _read_pair(text: str) -> tuple[str, str]:
 
 
 def _read_pose(text: str) -> NDArray[np.float64]:
-    from dalembert.poses import pose
+    from dalembert.se3 import pose
 
     x = output.numbers("pose", text, 6, "x, y, z, roll, pitch, yaw") or []
     return pose(xyz=x[:3], rpy=x[3:])
