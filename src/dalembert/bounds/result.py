@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.arguments import Array
 from dalembert.errors import choose
 from dalembert.system import Jointed
+
+if TYPE_CHECKING:
+    from dalembert.bounds.quantities import Quantity
 
 NOTHING = 1e-9  # of what lengths allow
 
@@ -39,7 +42,7 @@ class Bound:
     @staticmethod
     def of(
         robot: Jointed,
-        quantity: Any,
+        quantity: Quantity,
         certified: float,
         attained: float,
         state: Array,
