@@ -95,12 +95,21 @@ from dalembert.poses import (
     screw_parameters as screw_parameters,
 )
 from dalembert.robot import Robot as Robot
+from dalembert.simulation.draws import (
+    Noise as Noise,
+    choice as choice,
+    log_uniform as log_uniform,
+    normal as normal,
+    uniform as uniform,
+)
+from dalembert.simulation.experiment import Experiment as Experiment
 from dalembert.simulation.options import (
     Inputs as Inputs,
     JointLimits as JointLimits,
     Sensors as Sensors,
     Solver as Solver,
 )
+from dalembert.simulation.request import grid as grid
 from dalembert.simulation.run import Run as Run
 from dalembert.simulation.saved import read_run as read_run
 from dalembert.simulation.simulate import simulate as simulate

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.optimal.test_problem import linear_flow
+from tests.rollout_words import rollout_gradient, rollouts
 from tests.test_own_system import CartPole
 
 import dalembert as dl
@@ -12,7 +13,6 @@ from dalembert import scalar
 from dalembert.errors import InputError
 from dalembert.optimal import OptimalControl, PredictiveControl, effort, posture, speed, state, track
 from dalembert.optimal.result import hold
-from dalembert.simulation import rollouts
 from free_arm import free_arm
 
 ARM = dl.load("planar-2r")
@@ -146,10 +146,10 @@ def test_what_cannot_be_is_refused():
         dl.draw.phase_portrait(ARM, PredictiveControl(PROBLEM), states=("joint1", "joint1_rate"))
     with pytest.raises(dl.InputError, match="budget is of a clock"):
         rollouts(ARM, PredictiveControl(PROBLEM, budget=1.0), q0=np.zeros((3, 2)), duration=0.1, dt=0.01)
-    with pytest.raises(dl.InputError, match="asked in this process: leave out scheduler="):
+    with pytest.raises(dl.InputError, match="asked in this process: leave out on="):
         rollouts(ARM, PredictiveControl(PROBLEM), q0=np.zeros((3, 2)), duration=0.1, dt=0.01, scheduler="local")
-    with pytest.raises(dl.InputError, match="no derivative here"):
-        dl.simulation.rollout_gradient(
+    with pytest.raises(dl.InputError, match="Experiment.gradient does not support controller"):
+        rollout_gradient(
             ARM, PredictiveControl(PROBLEM), [0.0, 0.0], duration=0.1, dt=0.01, loss={"rms_torque": 1.0}, of="q0"
         )
     with pytest.raises(dl.InputError, match="follows no motion of the joints"):
