@@ -54,6 +54,24 @@ def same_run(run: dl.Run, path: Path) -> None:
             assert read.groups[group] == run.groups[group]
 
 
+def make_batch() -> object:
+    robot = dl.load("planar-2r")
+    controller = dl.control.ComputedTorque(robot, omega=8.0)
+    experiment = dl.Experiment(robot, controller, reference=[0.5, 0.3], measures=["rms_error"])
+    vary = {"payload.mass": np.array([0.1, 0.2, 1 / 3])}
+    return experiment.batch(vary=vary, q0=[0.1, 0.2], duration=0.1, keep="all")
+
+
+def same_batch(batch: object, path: Path) -> None:
+    read = dl.simulation.read_batch(path)
+    for name, values in batch.to_dict().items():
+        assert np.array_equal(read[name], values), name
+    if path.suffix == ".npz":
+        assert np.array_equal(read["last"], batch.last) and np.array_equal(read["rows"], batch.rows)
+        assert tuple(read["columns"]) == batch.columns and tuple(read["names"]) == batch.names
+        assert np.array_equal(read["diverged_at"], batch.diverged_at)
+
+
 def make_excitation() -> object:
     options = {"duration": 8.0, "harmonics": 3, "velocity": 2.0, "acceleration": 8.0, "starts": 1, "seconds": 5.0}
     return dl.identification.excite(dl.load("planar-2r"), **options)
@@ -88,6 +106,7 @@ CASES = [
     ("Robot", lambda: dl.load("panda", base="floating").with_payload(1.0), (".urdf", ".toml"), same_robot),
     ("Run", make_run, (".npz", ".csv", ".parquet"), same_run),
     ("Run", make_stopped_run, (".npz", ".csv", ".parquet"), same_run),
+    ("Batch", make_batch, (".npz", ".csv"), same_batch),
     ("Excitation", make_excitation, (".csv",), same_motion),
     ("SphereModel", lambda: dl.load("ur5e").collision().spheres, (".json",), same_spheres),
     ("Repair", make_repair, (".urdf",), same_repair),
