@@ -2755,10 +2755,10 @@ def own_mechanism() -> Any:
 def report_data(report: Any) -> dict[str, Any]:
     return {
         "ok": report.ok,
-        "failed": [p.name for p in report.failed],
+        "failed": [p.name for p in getattr(report, "failed", ()) or report.errors],
         "properties": [
             {k: getattr(p, k) for k in ("name", "statement", "verdict", "source", "latex", "formulas", "note")}
-            for p in report.properties
+            for p in report
         ],
     }
 
@@ -2766,10 +2766,13 @@ def report_data(report: Any) -> dict[str, Any]:
 def checked(text: str) -> dict[str, Any]:
     """What the doctor says of a URDF, and what it repairs."""
     up = dl.check(write("arm.urdf", text))
-    data = {"findings": [[f.severity, f.rule, f.line, f.message, f.fix] for f in up.findings], "loads": up.loads}
+    data = {
+        "findings": [[f.severity, f.rule, f.line, f.message, f.fix] for f in up],
+        "loads": getattr(up, "facts", up).loads,
+    }
     with contextlib.suppress(dl.DalembertError):
-        repair = up.repaired()
-        data["repair"] = [repair.text, [str(c) for c in repair.changes], len(repair.after.findings)]
+        repair = up.repaired() if hasattr(up, "repaired") else dl.doctor.repair(up)
+        data["repair"] = [repair.text, [str(c) for c in repair.changes], len(repair.after)]
     return data
 
 
@@ -2792,12 +2795,13 @@ BROKEN = {
 
 def certificate_data(certificate: Any) -> dict[str, Any]:
     """A certificate without its rounding errors."""
+    causes = certificate.findings if hasattr(certificate, "findings") else certificate.facts.causes
     return {
-        "verdict": certificate.verdict,
+        "verdict": getattr(certificate, "verdict", "") or certificate.message,
         "passed": bool(certificate),
         "rows": [[r.quantity, r.left, r.right, r.passed] for r in certificate.rows],
-        "findings": [str(f) for f in certificate.findings],
-        "notes": certificate.notes,
+        "findings": [str(f).removeprefix("error: ") for f in causes],
+        "notes": getattr(certificate, "remarks", None) or certificate.notes,
     }
 
 
@@ -2807,10 +2811,7 @@ def bounds_data(found: Any, *names: str) -> dict[str, Any]:
 
 
 calls("check", {name: lambda text=text: checked(text) for name, text in BROKEN.items()})
-calls(
-    "check",
-    {f"bundled {n}": lambda n=n: [str(f) for f in dl.check(n).findings] for n in ("panda", "planar-2r", "stewart")},
-)
+calls("check", {f"bundled {n}": lambda n=n: [str(f) for f in dl.check(n)] for n in ("panda", "planar-2r", "stewart")})
 calls(
     "trust",
     {

@@ -63,7 +63,7 @@ from dalembert.errors import (
     UnitWarning as UnitWarning,
     UnknownNameError as UnknownNameError,
 )
-from dalembert.findings import Finding as Finding, Report as Report
+from dalembert.findings import Finding as Finding, Findings as Findings, read_findings as read_findings
 from dalembert.firmware.make import write_firmware as write_firmware
 from dalembert.flow import Flow as Flow
 from dalembert.identification.excitation.design import excite as excite
@@ -114,8 +114,8 @@ from dalembert.simulation.run import Run as Run
 from dalembert.simulation.saved import read_run as read_run
 from dalembert.simulation.simulate import simulate as simulate
 from dalembert.symbolic.compare import formula_quantity as formula_quantity
-from dalembert.trust import properties as properties
-from dalembert.trust.doctor.check import CheckUp as CheckUp, check as check
+from dalembert.trust import doctor as doctor, properties as properties
+from dalembert.trust.doctor.check import check as check
 from dalembert.trust.verify.verify import verify as verify
 
 __version__: str
