@@ -16,7 +16,6 @@ from errors import raises
 
 # Classes whose files people or other programs read. Dalembert has no reader for them.
 DOCUMENTS = {
-    "Certificate": "JSON with the result of a comparison",
     "Derivation": "HTML, LaTeX, Markdown or text",
     "Diagram": "SVG",
     "Equations": "LaTeX, Markdown or text",
@@ -89,12 +88,24 @@ def same_spheres(spheres: object, path: Path) -> None:
 
 def make_repair() -> object:
     Path("arm.urdf").write_text(dl.load("planar-2r").to_urdf().replace('axis xyz="0 0 1"', 'axis xyz="0 0 2"', 1))
-    return dl.check("arm.urdf").repaired()
+    return dl.doctor.repair(dl.check("arm.urdf"))
 
 
 def same_repair(repair: object, path: Path) -> None:
     assert path.read_bytes() == repair.text
     assert dl.load(path).fk([0.1, 0.2]).tolist() == dl.load("planar-2r").fk([0.1, 0.2]).tolist()
+
+
+def make_findings() -> object:
+    make_repair()
+    return dl.check("arm.urdf")
+
+
+def same_findings(findings: object, path: Path) -> None:
+    read = dl.read_findings(path)
+    assert read.ok == findings.ok and list(read)
+    for a, b in zip(read, findings, strict=True):
+        assert (a.rule, a.severity, a.message, a.line) == (b.rule, b.severity, b.message, b.line)
 
 
 # Class, how to make an object, endings of its files, and what compares the object with the file.
@@ -109,6 +120,7 @@ CASES = [
     ("Batch", make_batch, (".npz", ".csv"), same_batch),
     ("Excitation", make_excitation, (".csv",), same_motion),
     ("SphereModel", lambda: dl.load("ur5e").collision().spheres, (".json",), same_spheres),
+    ("Findings", make_findings, (".json",), same_findings),  # other endings are for people and other programs
     ("Repair", make_repair, (".urdf",), same_repair),
 ]
 
