@@ -104,7 +104,9 @@ def test_a_bead_that_hits_its_circle():
 def test_momentum_is_kept_where_nothing_holds():
     """Two carts that stick together: the sum of momenta stays."""
     a, b = dl.lagrange.coordinates("a b")
-    carts = dl.LagrangianSystem((a, b), (2 * dl.lagrange.rate(a) ** 2 + 3 * dl.lagrange.rate(b) ** 2) / 2, constraints=[a - b])
+    carts = dl.LagrangianSystem(
+        (a, b), (2 * dl.lagrange.rate(a) ** 2 + 3 * dl.lagrange.rate(b) ** 2) / 2, constraints=[a - b]
+    )
     for e, wanted in ((0.0, [1.2, 1.2]), (1.0, [-0.6, 2.4])):
         np.testing.assert_allclose(carts.impact([0.5, 0.5], [3.0, 0.0], e).qd, wanted, atol=1e-14)
 
@@ -217,7 +219,9 @@ def test_lagrangian_systems_are_closed_and_projected():
 @pytest.mark.parametrize("length", [1e-6, 1.0, 1e6])
 def test_closing_needs_no_unit(length):
     x, y = dl.lagrange.coordinates("x y")
-    ring = dl.LagrangianSystem.from_bodies((x, y), dl.lagrange.Particle(1, (x, y)), constraints=[x**2 + y**2 - length**2])
+    ring = dl.LagrangianSystem.from_bodies(
+        (x, y), dl.lagrange.Particle(1, (x, y)), constraints=[x**2 + y**2 - length**2]
+    )
     found = ring.close([0.3 * length, 1.2 * length])
     assert found and abs(np.linalg.norm(found.q) / length - 1) < 1e-11
 
