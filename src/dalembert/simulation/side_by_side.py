@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.display import align
+from dalembert.display import ResultTable, print_table
 from dalembert.errors import InputError, choose
 from dalembert.flow import Array
 from dalembert.simulation.batch import Batch
@@ -53,21 +53,20 @@ class ExperimentComparison:
             ]
         return found
 
-    def table(self) -> str:
-        """Return `rows` as text; "–" where an experiment lacks a measure."""
+    def cells(self) -> ResultTable:
+        """Return `rows` as a table, with None where an experiment lacks a measure."""
         rows = self.rows()
-        names = list(dict.fromkeys(key for row in rows for key in row if key != "ok"))
-        lines = [[*names, "ok"]]
-        for row in rows:
-            lines.append([*(_cell(row.get(name)) for name in names), "yes" if row["ok"] else "no"])
-        return "\n".join(align(lines))
+        names = (*dict.fromkeys(key for row in rows for key in row if key != "ok"), "ok")
+        count = len(next(iter(self.batches.values())))
+        title = f"{len(self.batches)} experiments, {count} run{'s' * (count != 1)} each"
+        return ResultTable(title, names, tuple(tuple(row.get(name) for name in names) for row in rows))
+
+    def table(self) -> ResultTable:
+        """Print one row per experiment and run, and return the table: `table().to_pandas()` is a data frame."""
+        return print_table(self.cells())
 
     def __str__(self) -> str:
-        return self.table()
-
-
-def _cell(value: object) -> str:
-    return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+        return str(self.cells())
 
 
 def compare(
