@@ -1564,9 +1564,9 @@ calls(
             bob().virtual_displacements,
         ],
         "constraint numbers": lambda: [
-            bob().constraint_matrix(BOB[0]),
-            bob().constraint_matrix_dot(*BOB[:2]),
-            bob().constraint_error(BOB[0]),
+            bob().jacobian(BOB[0]),
+            bob().jacobian_dot(*BOB[:2]),
+            bob().residual(BOB[0]),
             bob().kinetic_energy(*BOB[:2]),
             bob().potential_energy(BOB[0]),
         ],

@@ -649,6 +649,7 @@ class Robot(Displayed):
         certify_motion, contact_spans = along_.certify_motion, along_.contact_spans
         plan, show = dalembert.planning.plan, dalembert.notebook.show
         properties = dalembert.properties.lab
+        impact = dalembert.constrained.system.impact
     else:
         hessian = LateMethod("dalembert.kinematics.jacobian:hessian")
         inverse_velocity = LateMethod("dalembert.kinematics.velocity:inverse_velocity")
@@ -679,6 +680,7 @@ class Robot(Displayed):
         contact_spans = LateMethod("dalembert.collision.along:contact_spans")
         plan = LateMethod("dalembert.planning.motion:plan")
         properties = LateMethod("dalembert.trust.properties.lab:lab")
+        impact = LateMethod("dalembert.constrained.system:impact")
         show = LateMethod("dalembert.apps.notebook.robot_scene:show")
 
     # -------------------------------------------------------------------------------------------- dynamics

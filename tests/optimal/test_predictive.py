@@ -236,26 +236,6 @@ def test_the_first_plan_under_limits_of_states_has_the_targets_too():
     np.testing.assert_array_equal(control(0.0, np.zeros(4)), PredictiveControl(other)(0.0, np.zeros(4)))
 
 
-def test_multipliers_of_limits_are_gone_when_their_time_is():
-    """A limit that is touched on the way leaves nothing behind: in the end the plan is that without it."""
-    words = {"running": [effort(1e-4), posture([0.4, 0.2], 100.0), speed(1.0)]}
-    limited = OptimalControl(ARM, 0.2, 0.02, limits={"v": 1.0}, **words)
-    control, x = PredictiveControl(limited, soft=True), np.zeros(4)
-    for k in range(60):
-        x = limited.stepper(x, control(0.02 * k, x), limited.parameters_at()[0])
-        assert np.abs(x[2:]).max() < 1.05
-        if k == 0:
-            assert control._memory.multipliers[..., :-1].max() > 1e-3
-    assert not control._memory.multipliers[..., :-1].any()
-    free, y = OptimalControl(ARM, 0.2, 0.02, **words), x
-    plain = PredictiveControl(free)
-    for k in range(3):
-        u = plain(0.02 * k, x)
-        y = free.stepper(x, u, free.parameters_at()[0])
-    np.testing.assert_allclose(control(1.2, x), u, atol=1e-4)
-    assert np.abs(y - x).max() < 1e-3
-
-
 # ------------------------------------------------------------------------------------------------- like any other law
 SENSORS = dl.Sensors(sample_time=0.01, delay=0.01, quantization=1e-4)
 

@@ -18,6 +18,7 @@ from dalembert.spatial import Pose
 from dalembert.symbolic.blackboard import Blackboard
 from dalembert.symbolic.document import Fold, Formulas, Line, columns, left_of, plain_formula
 from dalembert.symbolic.kinematics import choose_frames
+from errors import raises
 
 GOLDEN = Path(__file__).parent / "golden" / "derivations"
 CONVERTER = math_core.LatexToMathML()
@@ -231,13 +232,13 @@ def test_trees_and_more_than_nine_joints():
 
 def test_what_is_refused():
     e = equations("planar-2r")
-    with pytest.raises(dl.UnknownNameError, match="unknown method 'kane'"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         e.derivation("kane")
-    with pytest.raises(dl.InputError, match="puts numbers into newton-euler"):
+    with raises(dl.InputError, "no-effect at"):
         e.derivation("lagrange", at=STATE)
-    with pytest.raises(dl.InputError, match="too long to be read"):
+    with raises(dl.InputError, "too-large at"):
         equations("puma560").derivation("newton-euler")
-    with pytest.raises(dl.InputError, match=r"at .*\(3, 2\)"):
+    with raises(dl.InputError, "wrong-shape at"):
         e.derivation("newton-euler", at=[[0, 0], [0, 0]])
     nothing = dl.Robot(Description("table", (Link("top"),))).equations()
     assert "Nothing moves" in nothing.derivation().latex()

@@ -231,9 +231,14 @@ def identify_log(
     refuse_free_bases(robot)
     runs = tuple(logs) if isinstance(logs, (list, tuple)) else (logs,)
     if not runs or not all(isinstance(log, Log) for log in (*runs, *validate)):
-        raise InputError("identify_log takes a Log, which read_log makes, or a list of them")
+        raise InputError("wrong-type", "logs", logs, expected="a Log of read_log, or a list of them")
     if not 0 < holdout < 0.9:
-        raise InputError(f"{call('holdout')} must be a part between 0 and 0.9 of the log, to judge by; got {holdout!r}")
+        raise InputError(
+            "out-of-range",
+            "holdout",
+            holdout,
+            problem=f"{call('holdout')} must be a part between 0 and 0.9 of the log, to judge by; got {holdout!r}",
+        )
     _require_length(runs, cutoff, holdout)
     progress("looking at the log")
     robot, runs, looks, wrong, repeat = _look(robot, runs, apply)
@@ -280,10 +285,13 @@ def _require_length(logs: Sequence[Log], cutoff: float | None, holdout: float) -
     # Twice the length at which every block has a sample: with another length another cutoff is chosen.
     least = 2 * (one.trimmed * dt / one.decimation + dt) * max(BLOCKS / (1 - holdout), held / holdout)
     raise InputError(
-        f"{log.source or 'the log'} is too short to fit {BLOCKS} blocks of it and judge on {held} others: of its "
+        "too-few",
+        "logs",
+        problem=f"{log.source or 'the log'} is too short to fit {BLOCKS} blocks of it and judge on {held} "
+        "others: of its "
         f"{log.t[-1] - log.t[0]:.3g} s, {len(one.samples) * dt:.3g} s are left where the filter (cutoff "
         f"{one.spectra.cutoff:.3g} Hz) has settled. Record at least {least:.2g} s without a gap, or set a higher "
-        "cutoff"
+        "cutoff",
     )
 
 

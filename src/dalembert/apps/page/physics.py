@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algorithms import joints, kinematics, linear
+from dalembert.algorithms.mechanics import terms_at_rest
 from dalembert.apps.page.plant import PULL, SCALES, live_flow
 from dalembert.arguments import Array
 from dalembert.compile import Kernel, compile_function
@@ -214,7 +215,7 @@ def _closed_step(
 
     Out of reach an error of the tip is left, and what bends its way, no more than `reach` [m], counts: damped less
     than by error times bend the linkage would be thrown about."""
-    model, n, terms = bound.model, bound.model.n, bound.still(q)
+    model, n, terms = bound.model, bound.model.n, terms_at_rest(bound, q)
     J = [[SHUT * a / size for a in row] for row, size in zip(terms.A, bound.sizes, strict=True)]
     e = [-SHUT * gap / size for gap, size in zip(terms.phi, bound.sizes, strict=True)]
     gap = linear.inner(e, e)

@@ -54,8 +54,11 @@ def first_look(robot: Robot, log: Log) -> Look:
     without masses is enough; mechanisms with loops are looked at kinematically only."""
     if log.joints != robot.joint_names:
         raise InputError(
-            f"the log has the joints {', '.join(log.joints)}; the robot has {', '.join(robot.joint_names)}: read "
-            "the log with this robot"
+            "conflict",
+            "robot",
+            problem=f"the log has the joints {', '.join(log.joints)}; the robot has "
+            f"{', '.join(robot.joint_names)}: read "
+            "the log with this robot",
         )
     found, correction = _look(robot, log)
     return Look(Findings(log.source, sort_findings(found), None, "log"), correction)
