@@ -87,7 +87,7 @@ def test_source_code(tmp_path: Path, name: str) -> None:
     file = tmp_path / "arm.toml"
     file.write_text(arm(name).to_toml(), encoding="utf-8")
     for language in ("c", "numpy", "jax"):
-        done = CliRunner().invoke(main, ["export", str(file), "--to", language, "--json"])
+        done = CliRunner().invoke(main, ["export", str(file), "--format", language, "--json"])
         assert done.exit_code == 0, done.output
         for where, text in json.loads(done.stdout)["files"].items():
             function = names.identifier(f"{name}_inverse_dynamics")
@@ -117,7 +117,7 @@ def test_a_name_is_no_line_of_the_answer(tmp_path: Path) -> None:
     for command in ("info", "fk", "dynamics", "equations", "properties"):
         done = CliRunner().invoke(main, [command, str(file)])
         assert done.exit_code == 1 and "all agree" not in done.output.splitlines()
-        assert "holds a line break, and what follows it would pass for a line of the answer" in done.stderr
+        assert "contains a line break" in done.stderr
     noted = dl.load("planar-2r").to_toml().replace('notes = """', 'notes = """all agree\n')
     file.write_text(noted, encoding="utf-8")
     said = CliRunner().invoke(main, ["info", str(file)]).output.splitlines()
