@@ -37,11 +37,11 @@ HOSTILE = {
 
 
 def arm(name: str) -> dl.Robot:
-    inertial = dl.Inertial(1.0, (0.1, 0, 0, 0.1, 0, 0.1), dl.Origin((0.2, 0.0, 0.0)))
+    inertial = dl.describe.Inertial(1.0, (0.1, 0, 0, 0.1, 0, 0.1), dl.describe.Origin((0.2, 0.0, 0.0)))
     links = (Link(f"base {name}"), Link(f"link {name}", inertial), Link(name, inertial))
     joints = (
-        Joint(name, "continuous", f"base {name}", f"link {name}", dl.Origin(), (0.0, 0.0, 1.0)),
-        Joint(f"second {name}", "continuous", f"link {name}", name, dl.Origin((1, 0, 0)), (0.0, 0.0, 1.0)),
+        Joint(name, "continuous", f"base {name}", f"link {name}", dl.describe.Origin(), (0.0, 0.0, 1.0)),
+        Joint(f"second {name}", "continuous", f"link {name}", name, dl.describe.Origin((1, 0, 0)), (0.0, 0.0, 1.0)),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dl.ModelWarning)

@@ -224,6 +224,7 @@ class Door:
     def __getattr__(self, name: str) -> Any:
         places = [(module, name) for module in _places(self._name)]
         places += [place.rsplit(".", 1) for place in _places(f"{self._name}.{name}")]
+        places += [(f"{self._name}.{part}", name) for part in ("se3", "describe", "lagrange")]
         value = _first(name, places)
         return Door(value.__name__) if isinstance(value, types.ModuleType) else value
 

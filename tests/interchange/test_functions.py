@@ -113,9 +113,11 @@ def test_casadi_of_other_systems():
 def _pendulum():
     import sympy
 
-    q = dl.coordinates("q")
+    q = dl.lagrange.coordinates("q")
     m, g = sympy.symbols("m g", positive=True)
-    return dl.LagrangianSystem((q,), m * dl.rate(q) ** 2 / 2, m * g * (1 - sympy.cos(q)), parameters={m: 2.0, g: 9.81})
+    return dl.LagrangianSystem(
+        (q,), m * dl.lagrange.rate(q) ** 2 / 2, m * g * (1 - sympy.cos(q)), parameters={m: 2.0, g: 9.81}
+    )
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc: the generated C is not compiled")

@@ -56,9 +56,11 @@ def test_plot(tmp_path):
 
 def test_what_fails_is_an_error(tmp_path):
     path = tmp_path / "idle.toml"
-    ball = dl.Inertial(1.0, (0.1, 0, 0, 0.1, 0, 0.1))
+    ball = dl.describe.Inertial(1.0, (0.1, 0, 0, 0.1, 0, 0.1))
     with pytest.warns(dl.ModelWarning):
-        path.write_text(dl.Robot.from_dh([dl.DHRow(a=1.0, inertial=ball), dl.DHRow(a=1.0)], name="idle").to_toml())
+        path.write_text(
+            dl.Robot.from_dh([dl.describe.DHRow(a=1.0, inertial=ball), dl.describe.DHRow(a=1.0)], name="idle").to_toml()
+        )
     result = run(str(path), "--states", "5", code=1)
     assert "idle does not have these properties: positive definite mass matrix" in result.output
     assert "nothing resists" in result.output

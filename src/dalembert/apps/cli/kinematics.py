@@ -88,7 +88,7 @@ def ik(
     """
     import numpy as np
 
-    from dalembert.poses import pose
+    from dalembert.se3 import pose
 
     if xyz is None and rpy is None:
         raise click.UsageError("say where the frame is to be: --xyz x,y,z, and its orientation with --rpy r,p,y")

@@ -310,7 +310,7 @@ def _read_pair(text: str) -> tuple[str, str]:
 
 
 def _read_pose(xyz: str | None, rpy: str | None) -> NDArray[np.float64]:
-    from dalembert.poses import pose
+    from dalembert.se3 import pose
 
     place = output.numbers("xyz", xyz, 3, "x, y, z") or []
     return pose(xyz=place, rpy=output.angles("rpy", rpy, 3, "roll, pitch, yaw") or [])

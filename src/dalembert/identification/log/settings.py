@@ -270,18 +270,21 @@ class LogWords(TypedDict, total=False):
     still: str | None
 
 
+PerJoint = ArrayLike | Mapping[str, ArrayLike] | None  # one number, one per joint, or either by signal
+
+
 @dataclass(frozen=True)
 class LogSettings:
     """What is said about a log; None where nothing is. `read_log` tells what each word means."""
 
     columns: Mapping[str, Any] | None = None
     units: Mapping[str, Any] | None = None
-    sign: Any = None
-    offset: Any = None
-    ratio: Any = None
-    coupling: Any = None
-    torque_coupling: Any = None
-    torque_constant: Any = None
+    sign: PerJoint = None
+    offset: PerJoint = None
+    ratio: ArrayLike | ByGroup | None = None
+    coupling: ArrayLike | None = None
+    torque_coupling: ArrayLike | None = None
+    torque_constant: ArrayLike | None = None
     gravity: tuple[float, float, float] | None = None
     locked: Mapping[str, float] | None = None
     order: Mapping[str, Any] | None = None
