@@ -57,7 +57,7 @@ def test_a_log_in_degrees_and_the_file_that_says_so(motion, tmp_path):
     assert got["held_out"] < 0.01 and not any("coulomb" in name for name in got["parameters"])
     again = data(*where, "--settings", kept, "--validate", degrees)
     assert again["parameters"] == got["parameters"] and again["validation"]["degrees.csv"] < 0.01
-    said = run(*where, "--set", "columns=t=none", code=2).stderr
+    said = run(*where, "--set", "columns=t=none", code=1).stderr
     assert "--set rate" in said and "`" not in said
 
 

@@ -36,7 +36,7 @@ WRONG: dict[str, list[tuple[tuple[str, ...], int, str]]] = {
         (("planar-2r", "--cpu", "z80"), 2, "'z80'"),
         (("planar-2r", "--controller", "adaptive"), 1, "adaptive"),
         (("planar-2r", "--controller", "pdd"), 2, "'pd'"),
-        (("planar-2r", "--cpu", "cortex-m4", "--double"), 2, "Cortex-M4F"),
+        (("planar-2r", "--cpu", "cortex-m4", "--double"), 1, "Cortex-M4F"),
         (("planar-2r", "--dt", "0"), 2, "--dt"),
         (("planar-2r", "--move", "1"), 2, "--move"),
         (("planar-2r", "--payload", "1"), 2, "--payload"),
