@@ -5,6 +5,7 @@ simulate    `simulate`: one run
 run         `Run`: the result of a run, as columns over time, pictures and files; `Audit`: its energy balance
 saved       `read_run`, `read_batch`: runs and batches as files
 batch       `Batch`: the results of many runs
+side_by_side `compare`: several experiments on the same task
 gradient    `Gradient`, `Loss`, and `RunFunction`: derivatives of runs
 tune        `TunedGains`: gains by gradient
 options     `Inputs`, `Sensors`, `Solver`, `JointLimits`: the options of an experiment

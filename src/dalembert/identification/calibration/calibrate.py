@@ -24,8 +24,8 @@ from dalembert.identification.calibration.corrections import axes_of, correct_or
 from dalembert.identification.calibration.measurements import Measurement
 from dalembert.identification.fit.regression import unit_columns
 from dalembert.kernels import need_tree
-from dalembert.poses import read_pose
 from dalembert.robot import Robot
+from dalembert.se3 import read_pose
 from dalembert.spatial import Pose
 
 Integers = NDArray[np.int64]

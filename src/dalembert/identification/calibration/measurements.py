@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import Array, array, number
 from dalembert.errors import InputError
-from dalembert.poses import read_pose
 from dalembert.robot import Robot
+from dalembert.se3 import read_pose
 from dalembert.spatial import rotation
 
 
