@@ -7,6 +7,7 @@ import dalembert as dl
 from dalembert.errors import InputError
 from dalembert.interchange import jax_rollout, torch_rollout
 from dalembert.simulation import rollout_function
+from errors import raises
 from free_arm import free_arm
 
 ARM = dl.load("planar-2r")
@@ -49,9 +50,9 @@ def test_jax(double):
         each = jax.jit(jax.vmap(by_all, (0, 0, None, 0)))(x0, u, p, w)
         assert_close(map(np.asarray, each), OWN, double)
         assert f(x0[0], u[0]).dtype == dtype and np.isnan(f(x0[0] * np.nan, u[0])).all()
-        with pytest.raises(InputError, match=r"must end in \(4,\)"):
+        with raises(InputError, "wrong-shape x0"):
             f(x0[:, :3], u, p)
-        with pytest.raises(InputError, match="give controls"):
+        with raises(InputError, "missing controls"):
             f(x0)
         g = jax.grad(lambda x, u: (WEIGHTS * jax_rollout(G)(x, u)).sum(), (0, 1))
         assert_close(
@@ -82,7 +83,7 @@ def test_torch(double):
     compiled, again = torch.compile(loss, fullgraph=True, backend="aot_eager"), tensors()
     compiled(*again, w).backward()
     assert_close((a.grad.numpy() for a in again), TOTAL, double)
-    with pytest.raises(InputError, match=r"must end in \(50, 2\)"):
+    with pytest.raises(InputError, match="50, 2"):
         f(given[0], given[1][:, :7], given[2])
     x, force = (torch.tensor(a, dtype=dtype, requires_grad=True) for a in (START, FORCE))
     (torch.tensor(WEIGHTS, dtype=dtype) * torch_rollout(G)(x, force)).sum().backward()
@@ -93,5 +94,5 @@ def test_torch(double):
 
 def test_what_is_no_rollout():
     pytest.importorskip("jax", reason="JAX is not installed: pip install 'dalembert[jax]'")
-    with pytest.raises(InputError, match="rollout_function makes"):
+    with raises(InputError, "wrong-type function"):
         jax_rollout(ARM)
