@@ -15,6 +15,7 @@ import dalembert as dl
 from dalembert import control, trajectories as tr
 from dalembert.arguments import plain_array
 from dalembert.compile import call
+from dalembert.constrained.mechanism import ConstrainedSystem
 from dalembert.lagrange import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore:the matrix subclass")
@@ -96,7 +97,11 @@ SIZES = {
     "x": lambda owner: len(owner.flow().states),
     "multipliers": lambda owner: owner.k,
 }
-AT_REST = {"q": LINKAGE.robot.home, "qd": 0.0, "qdd": 0.0}  # where the linkage is closed
+AT_REST = {  # where the linkage is closed, and where the wire is as long as it should be
+    "linkage": {"q": LINKAGE.robot.home, "qd": 0.0, "qdd": 0.0},
+    "held system": {"q": [0.3, 0.4, 0.0, 0.0, 0.0, 0.0], "qd": 0.0},
+}
+AT_REST_ALONE = ("impact", "require", "reduced")  # of the wire: its other methods take any state
 NAMED = {
     "to": lambda owner: owner.frames[0],
     "of": lambda owner: owner.frames[-1],
@@ -113,10 +118,9 @@ WORDS = {
 }
 ABSENT = {  # what a system without constraints, or without inputs, does not have
     "driven system": (
-        "constraint_error",
+        *(name for name in vars(ConstrainedSystem) if not name.startswith("_") and name != "moved"),
         "constraint_forces",
-        "constraint_matrix",
-        "constraint_matrix_dot",
+        "jacobian_dot",
         "multipliers",
     ),
     "held system": ("input_matrix",),
@@ -151,8 +155,10 @@ def arguments(owner, name):
         elif p.name in SIZES and not (p.name == "multipliers" and p.default is None):
             shape = (() if name in SINGLE else (2,)) + (SIZES[p.name](owner),)
             arrays[p.name] = rng.uniform(0.2, 0.8, shape)
-            if owner is LINKAGE and p.name in AT_REST:
-                arrays[p.name] = np.broadcast_to(AT_REST[p.name], shape).copy()
+            who = next(who for who, other in OWNERS.items() if other is owner)
+            rest = AT_REST.get(who, {}) if owner is LINKAGE or name in AT_REST_ALONE else {}
+            if p.name in rest:
+                arrays[p.name] = np.broadcast_to(rest[p.name], shape).copy()
         elif p.name in NAMED and p.default is p.empty:
             others[p.name] = NAMED[p.name](owner)
     return arrays, others
@@ -188,7 +194,7 @@ FUNCTIONS = {
         (2, 2),
     ),
     "linear system": (lambda x: control.StateSpace(x, [[0.0], [1.0]]).A, (2, 2)),
-    "input": (lambda x: dl.simulate(ARM, q0=[0.1, 0.2], duration=0.01, dt=0.001, tau=x).q, (10, 2)),
+    "input": (lambda x: dl.simulate(ARM, q0=[0.1, 0.2], duration=0.01, dt=0.001, inputs=dl.Inputs(tau=x)).q, (10, 2)),
 }
 
 
@@ -257,7 +263,7 @@ ENTRIES = {
     "threads": lambda q: PUMA.with_threads(2).gravity_torque(q),
     "jacobian": lambda q: PUMA.manipulability(q),
     "simulate": lambda q: dl.simulate(PUMA, q0=q.iloc[1] if hasattr(q, "iloc") else q[1], duration=0.002).q,
-    "rollouts": lambda q: dl.simulation.rollouts(PUMA, q0=q, qd0=q, duration=0.002, dt=0.001).last,
+    "batch": lambda q: dl.Experiment(PUMA).batch(q0=q, qd0=q, duration=0.002).last,
     "controller": lambda q: control.PD(PUMA, kp=10.0, kd=1.0)(0.0, q, STATES, STATES),
     "ik": lambda q: PUMA.ik(PUMA.fk(STATES), q0=q).q,
 }

@@ -648,6 +648,8 @@ class Robot(Displayed):
         certify_edge, certify_path = edges_.certify_edge, edges_.certify_path
         certify_motion, contact_spans = along_.certify_motion, along_.contact_spans
         plan, show = dalembert.planning.plan, dalembert.notebook.show
+        properties = dalembert.properties.lab
+        impact = dalembert.constrained.system.impact
     else:
         hessian = LateMethod("dalembert.kinematics.jacobian:hessian")
         inverse_velocity = LateMethod("dalembert.kinematics.velocity:inverse_velocity")
@@ -677,6 +679,8 @@ class Robot(Displayed):
         certify_motion = LateMethod("dalembert.collision.along:certify_motion")
         contact_spans = LateMethod("dalembert.collision.along:contact_spans")
         plan = LateMethod("dalembert.planning.motion:plan")
+        properties = LateMethod("dalembert.trust.properties.lab:lab")
+        impact = LateMethod("dalembert.constrained.system:impact")
         show = LateMethod("dalembert.apps.notebook.show:show")
 
     # -------------------------------------------------------------------------------------------- dynamics

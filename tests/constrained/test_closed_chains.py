@@ -234,9 +234,9 @@ def test_half_a_turn_is_not_closed():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda s, q: s.reduced(q, ["crank", "rocker"]), "1 different joints are independent"),
+        (lambda s, q: s.reduced(q, ["crank", "rocker"]), "must be 1 different joints"),
         (lambda s, q: s.reduced(q, ["crnk"]), "did you mean 'crank'"),
-        (lambda s, q: s.inverse_dynamics(q, 0 * q, 0 * q, [0] * 5, actuated=["crank"]), "not both"),
+        (lambda s, q: s.inverse_dynamics(q, 0 * q, 0 * q, [0] * 5, actuated=["crank"]), "left out with actuated="),
         (lambda s, q: s.inverse_dynamics(q, 0 * q, 0 * q, actuated=["krank"]), "unknown joint"),
         (lambda s, q: s.robot.forward_dynamics(q, q, q), "Constrained"),
         (lambda s, q: s.constraint_wrench(q, [0, 0]), "one per row"),
@@ -411,14 +411,14 @@ def test_equations_of_a_closed_chain():
     from dalembert.constrained import holonomic
 
     root = Constrained(dl.load("planar-2r"), holonomic(lambda q: scalar.sqrt(q[0] * q[0] + 1.0) - 1.2))
-    with pytest.raises(dl.InputError, match="no polynomial"):
+    with pytest.raises(dl.InputError, match="not a polynomial"):
         root.equations().sympy("A")
 
 
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda s, q: s.inverse_dynamics(q, 0 * q, 0 * q, actuated=["crank", "crank"]), "named twice"),
+        (lambda s, q: s.inverse_dynamics(q, 0 * q, 0 * q, actuated=["crank", "crank"]), "must be different joints"),
         (lambda s, q: s.project(q, q, steps=1.5), "steps must be a whole number"),
         (lambda s, q: s.forward_dynamics(q, 0 * q, q, tolerance="x"), "tolerance must be a finite number"),
         (lambda s, q: s.tip_wrench(q, [0] * 5, rows=[7]), "rows of shape"),

@@ -434,7 +434,7 @@ def test_nan_gives_nan_in_that_state_alone():
     ("make", "text"),
     [
         (lambda: Constrained(point_arm()), "nothing to constrain"),
-        (lambda: Constrained(point_arm(), ["plane"]), "a constraint is made by"),
+        (lambda: Constrained(point_arm(), ["plane"]), "must be made by"),
         (lambda: hold("wled"), "did you mean 'weld'"),
         (lambda: hold("distance"), "needs length="),
         (lambda: hold("ball", length=1.0), "has no length"),

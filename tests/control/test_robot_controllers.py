@@ -18,6 +18,7 @@ from dalembert.flow import wrench_inputs
 from dalembert.kinematics.tasks import task as motion_task
 from dalembert.simulation.fixed_step import integrate
 from dalembert.simulation.loop import add_law_states, close_loop
+from errors import raises
 
 SERIAL = [name for name in robots.names() if not dl.load(name).loops]
 # A closed loop of rk4 at 1e-3 s with poles near 10/s leaves (10 · 1e-3)⁴ ≈ 1e-8 of an error; dormand-prince of order 5
@@ -89,8 +90,8 @@ def test_every_controller_explains_itself(two):
         text = c.explain()
         assert c.equation in text and "Claim:" in text and "Proof:" in text, name
         found = c.conditions()
-        assert {x.verdict for x in found.items} <= {"holds", "fails", "cannot be checked"}
-        assert found.items and found.claim and found.source
+        assert {x.verdict for x in found} <= {"holds", "fails", "cannot be checked"}
+        assert found.rows and found.facts.claim and found.facts.source
 
 
 def test_a_batch_varies_gains(two):
@@ -161,8 +162,8 @@ def test_independent_joints_have_their_poles_where_joints_are_independent():
         if not integral:
             for j, (w, z) in enumerate(((4.0, 0.5), (6.0, 1.0))):
                 assert np.abs(e[:, j] - second_order(r.t, e[0, j], 0.0, w, z)).max() < EXACT
-        assert c.conditions().proved is False  # Coriolis torques are not decided here
-        assert [x.verdict for x in c.conditions().items[:2]] == ["holds", "holds"]
+        assert c.conditions().status != "ok"  # Coriolis torques are not decided here
+        assert [x.verdict for x in c.conditions()[:2]] == ["holds", "holds"]
     # (s² + 2ζω s + ω²)(s + a): the poles of PID
     J, (w, z), a = c.effective.values[0], (4.0, 0.5), 1.5
     cubic = [J, c.kd.values[0], c.kp.values[0], c.ki.values[0]]
@@ -190,7 +191,7 @@ def test_pd_rests_where_the_spring_holds_gravity(two):
     q = r.x[-1, :2]
     assert np.abs(150.0 * (q_d - q) - two.gravity_torque(q)).max() < 1e-6
     claim = c.conditions()
-    assert claim.items[2].verdict == "holds"
+    assert claim[2].verdict == "holds"
     assert np.linalg.norm(q_d - q) < np.linalg.norm(find_magnitudes(two).gravity) / 150.0
 
 
@@ -226,9 +227,9 @@ def test_pid_removes_what_pd_leaves_and_does_not_wind_up(two):
 
 def test_conditions_of_pid(two):
     good = control.JointPID(control.add_gears(two, 1e-3, 100.0), kp=500.0, ki=1.0, kd=500.0)
-    assert [c.verdict for c in good.conditions().items[:5]] == ["holds"] * 5
+    assert [c.verdict for c in good.conditions()[:5]] == ["holds"] * 5
     bad = control.JointPID(two, kp=500.0, ki=1000.0, kd=1.0)
-    assert bad.conditions().items[4].verdict == "fails"
+    assert bad.conditions()[4].verdict == "fails"
 
 
 # ------------------------------------------------------------------------------------------------- PD + gravity
@@ -242,7 +243,7 @@ def test_pd_with_gravity_converges_from_everywhere(name, gravity):
     """A thousand random states of every bundled serial arm; gains chosen so that the conditions hold."""
     arm = dl.load(name)
     c = control.PDGravity.for_bandwidth(arm, 4.0, 1.0, gravity)
-    verdicts = {x.statement: x.verdict for x in c.conditions().items}
+    verdicts = {x.statement: x.verdict for x in c.conditions()}
     assert verdicts["kp is symmetric and positive definite"] == "holds"
     if gravity == "desired":
         assert verdicts["K_p + ∂g/∂q is positive definite for every q"] == "holds"
@@ -279,8 +280,8 @@ def test_energy_falls_as_the_proof_says(two):
 
 def test_desired_gravity_needs_stiffness(two):
     weak = control.PDGravity(two, kp=1.0, kd=5.0, gravity="desired").conditions()
-    assert not weak.proved and weak.failed[0].statement.startswith("K_p + ∂g/∂q")
-    assert control.PDGravity(two, kp=1.0, kd=5.0).conditions().failed == ()
+    assert weak.status != "ok" and weak.errors[0].statement.startswith("K_p + ∂g/∂q")
+    assert control.PDGravity(two, kp=1.0, kd=5.0).conditions().errors == ()
     # and indeed there are other places to rest: hanging the other way
     c = control.PDGravity(two, kp=1.0, kd=5.0, gravity="desired")
     r = run(two.flow(), c, [2.0, 0.0], [-2.0, 0, 0, 0], 1e-3, 20000, every=20000)
@@ -367,7 +368,7 @@ def test_pure_feedforward_drifts(two, motion):
     assert error[-1] > 0.3
     with_pd = run(flow, control.FeedforwardPD.for_bandwidth(two, 8.0), motion, start + 1e-3, 5e-4, 8000, every=100)
     assert np.abs(motion(with_pd.t)[0] - with_pd.x[:, :2])[-1].max() < 1e-6
-    assert control.Feedforward(two).conditions().failed[0].statement == "errors decay"
+    assert control.Feedforward(two).conditions().errors[0].statement == "errors decay"
 
 
 # -------------------------------------------------------------------------------------------------- task space
@@ -582,13 +583,13 @@ def test_the_observer_starts_at_the_momentum_that_is_measured(two):
 def test_laws_with_states_say_that_limits_outside_are_not_seen(two):
     words = "the torques that the law asks for are applied"
     for name, c in every_controller(two).items():
-        told = [x.verdict for x in c.conditions().items if x.statement == words]
+        told = [x.verdict for x in c.conditions() if x.statement == words]
         assert told == (["cannot be checked"] if c.law().states else []), name
 
 
 def test_a_limit_of_the_law_itself_is_looked_at(two):
     def verdict(limit):
-        found = control.JointPID(two, kp=80.0, ki=20.0, kd=15.0, limit=limit).conditions().items
+        found = control.JointPID(two, kp=80.0, ki=20.0, kd=15.0, limit=limit).conditions()
         return next(x for x in found if x.statement.startswith("the torque limits leave room"))
 
     assert verdict(None).verdict == "holds" and verdict(100.0).verdict == "holds"
@@ -598,16 +599,16 @@ def test_a_limit_of_the_law_itself_is_looked_at(two):
 
 def test_a_singular_task_is_called_singular(two):
     c = control.TaskComputedTorque(two, omega=5.0, rows=("x", "y"))
-    with pytest.raises(dl.SingularityError, match="the task x, y of 'planar-2r' is singular in this state"):
+    with raises(dl.SingularityError, "singular"):
         c(0.0, [0.3, 0.0], [0.0, 0.0], [1.0, 0.5])
-    with pytest.raises(dl.SingularityError, match=r"in state \[1\] of the batch"):
+    with raises(dl.SingularityError, "singular"):
         c(0.0, [[0.3, 0.4], [0.3, 0.0]], [0.0, 0.0], [1.0, 0.5])
 
 
 def test_a_missing_force_sensor_is_named():
     three = dl.load("planar-3r")
     soft = control.Impedance(three, stiffness=200.0, damping=40.0, inertia=2.0, rows=("x", "y"))
-    with pytest.raises(dl.UnknownNameError, match="'sensed_tool.f_x'.*dalembert.control.add_sensors"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         dl.simulate(three, soft, q0=[0.3, 0.6, -0.9], reference=[1.0, 0.5], duration=0.1)
     flow = control.add_sensors(three.flow(wrenches=["tool"]), wrench_inputs("tool"), 0.01)  # what the words say works
     found = dl.simulate(
@@ -631,7 +632,7 @@ def test_the_belief_of_what_drives_motors_is_checked(two):
     driven = dl.DrivenRobot(two, dl.DCMotor(1.0, 0.05, inertia=1e-4), [60.0, 40.0])
 
     def belief(robot):
-        found = control.VoltageControl(driven, control.ComputedTorque(robot, omega=8.0)).conditions().items
+        found = control.VoltageControl(driven, control.ComputedTorque(robot, omega=8.0)).conditions()
         return next(x for x in found if x.statement.startswith("the inner model is the driven arm"))
 
     wrong = belief(two)
@@ -666,7 +667,7 @@ def test_current_feedback_shortens_the_armatures_lag(two, motion):
         c = control.VoltageControl(driven, inner, current_gain=gain)
         r = run(driven.flow(), c, motion, np.r_[q, qd, 0, 0], 1e-4, 20000, every=100)
         left.append(np.abs(motion(r.t)[0] - r.x[:, :2])[100:].max())
-        assert c.conditions().items[-2].numbers["L/(R + k_c)"] == pytest.approx(5e-3 / (1 + gain))
+        assert c.conditions()[-2].numbers["L/(R + k_c)"] == pytest.approx(5e-3 / (1 + gain))
     assert left[1] < 0.2 * left[0]
 
 
@@ -686,7 +687,7 @@ def test_volts_through_belts(two):
 def test_flexible_joints_come_to_the_set_point(two, gravity):
     flexible = dl.FlexibleRobot(two, stiffness=300.0, rotor_inertia=1e-4, gear_ratio=50.0)
     c = control.FlexiblePD(flexible, kp=200.0, kd=30.0, gravity=gravity)
-    assert [x.verdict for x in c.conditions().items[:4]] == ["holds"] * 4
+    assert [x.verdict for x in c.conditions()[:4]] == ["holds"] * 4
     q_d = np.array([0.5, 0.3])
     rng = np.random.default_rng(0)
     q = rng.uniform(-1, 1, (20, 2))
@@ -695,7 +696,7 @@ def test_flexible_joints_come_to_the_set_point(two, gravity):
     assert np.abs(r.x[:, -1, :2] - q_d).max() < 1e-6
     assert np.allclose(r.x[:, -1, 2:4], c.motor_set_point(q_d), atol=1e-6)
     soft = dl.FlexibleRobot(two, stiffness=15.0, rotor_inertia=1e-4, gear_ratio=50.0)
-    verdicts = [x.verdict for x in control.FlexiblePD(soft, kp=200.0, kd=30.0).conditions().items]
+    verdicts = [x.verdict for x in control.FlexiblePD(soft, kp=200.0, kd=30.0).conditions()]
     assert verdicts[2] == "fails"
 
 
@@ -710,9 +711,9 @@ def test_flexible_joints_made_linear(two):
         x = w * r.t
         assert np.abs(q_d[j] - r.x[:, j] - q_d[j] * np.exp(-x) * (1 + x + x**2 / 2 + x**3 / 6)).max() < EXACT
     given = control.FlexibleLinearizing(flexible, coefficients=(8.0**4, 4 * 8.0**3, 6 * 8.0**2, 4 * 8.0))
-    assert given.conditions().items[0].verdict == "holds"
+    assert given.conditions()[0].verdict == "holds"
     bad = control.FlexibleLinearizing(flexible, coefficients=(1000.0, 1.0, 1.0, 1.0))
-    assert bad.conditions().items[0].verdict == "fails"
+    assert bad.conditions()[0].verdict == "fails"
 
 
 # --------------------------------------------------------------------------------------------- identities and input
@@ -725,69 +726,58 @@ def test_reference_torque_is_m_c_g():
 
 
 BAD = [
-    (lambda a: control.PD(a, kp=-1.0, kd=1.0), "kp of 'joint1' is -1; it must be greater than 0"),
-    (lambda a: control.PD(a, kp=0.0, kd=1.0), "kp of 'joint1' is 0; it must be greater than 0"),
-    (
-        lambda a: control.PD(a, kp=[1.0, 2.0, 3.0], kd=1.0),
-        r"kp has shape \(3,\); give one number .*, one per joint \(2\)",
-    ),
-    (
-        lambda a: control.PD(a, kp=[[1.0, 2.0], [0.0, 1.0]], kd=1.0),
-        r"kp is not symmetric: \[0, 1\] is 2 and \[1, 0\] is 0",
-    ),
-    (
-        lambda a: control.PD(a, kp=[[1.0, 2.0], [2.0, 1.0]], kd=1.0),
-        "kp is not positive definite: its smallest eig.* is -1",
-    ),
-    (lambda a: control.PD(a, kp=np.nan, kd=1.0), "kp is nan; it must be a finite number"),
-    (lambda a: control.PD(a, kp="stiff", kd=1.0), "kp must be a rectangular array of real numbers"),
-    (lambda a: control.PD("arm", kp=1.0, kd=1.0), r"PD takes a Robot \(dalembert.load gives one\), got str"),
-    (lambda a: control.ComputedTorque(a), "takes omega and zeta, or kp and kd; got neither"),
-    (lambda a: control.ComputedTorque(a, omega=5.0, kp=1.0, kd=1.0), "takes omega and zeta, or kp and kd; got both"),
-    (lambda a: control.ComputedTorque(a, kp=1.0), "needs both kp and kd"),
-    (lambda a: control.ComputedTorque(a, omega=np.eye(2) + 0.1), "omega and zeta are numbers"),
-    (lambda a: control.ComputedTorque(a, omega=5.0, friction=1), "friction is a switch"),
-    (lambda a: control.PDGravity(a, kp=1.0, kd=1.0, gravity="wanted"), "unknown gravity to compensate 'wanted'"),
-    (lambda a: control.PDGravity.for_bandwidth(a, -1.0), "omega is -1.0; it must be greater than 0"),
-    (lambda a: control.IndependentJoint(a, omega=5.0, integral=-1.0), "integral is -1.0; it must not be less than 0"),
-    (lambda a: control.IndependentJoint(a, omega=np.eye(2) + 0.1), "omega is one number or one per joint"),
-    (lambda a: control.JointPID(a, kp=1.0, ki=1.0, kd=1.0, limit=[[1.0, 0.2], [0.2, 1.0]]), "limit is a torque"),
-    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows="elbow"), "unknown rows 'elbow'"),
-    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows="position"), "3 rows for 2 joints"),
-    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows=("x", "w")), "unknown rows 'w'"),
-    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows="wz"), "unknown rows 'wz'"),
-    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows=[False] * 6), "or six truth values; got"),
-    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows=3), "or six truth values; got 3"),
-    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows=("x",), angles="zzz"), "unknown Euler sequence 'zzz'"),
-    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows=("x",), posture=[1.0]), r"posture has shape \(1,\)"),
-    (lambda a: control.HybridForce(a, force=1.0, omega=5.0), "HybridForce takes a Constrained, got Robot"),
-    (lambda a: control.MomentumObserver(a, gain=0.0), "gain of 'joint1' is 0"),
-    (
-        lambda a: control.VoltageControl(a, control.PD(a, kp=1.0, kd=1.0)),
-        "VoltageControl takes a DrivenRobot, got Robot",
-    ),
-    (lambda a: control.FlexiblePD(a, kp=1.0, kd=1.0), "FlexiblePD takes a FlexibleRobot, got Robot"),
-    (lambda a: control.add_sensors(a.flow(), ["f_x"], 0.1), "unknown input or output of 'planar-2r' 'f_x'"),
-    (lambda a: control.add_sensors(a.flow(), ["joint1_torque"], 0.0), "time_constant is 0.0; it must be greater than"),
-    (lambda a: control.PD(dl.load("four-bar"), kp=1.0, kd=1.0), "has 1 loop"),
-    (lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, 0], [0, 0]), "PD needs a reference"),
-    (lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, 0, 0], [0, 0], [0, 0]), "PD measures 4 numbers .* and got 5"),
-    (
-        lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, 0], [0, 0], [0, 0, 0]),
-        r"PD follows 4 numbers .* has shape \(3,\)",
-    ),
-    (lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, np.inf], [0, 0], [0, 0]), "is inf; it must be a finite number"),
-    (lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, 0], [0, 0], [0, 0], z=[1.0]), "PD has no state of its own"),
-    (lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, 0], [0, 0], [0, 0], kp=1.0), "unknown parameter of PD 'kp'"),
-    (lambda a: control.PD(a, kp=1.0, kd=1.0).vary(ki=1.0), "unknown gain 'ki'"),
-    (lambda a: control.PD(a, kp=1.0, kd=1.0).vary(kp=[1.0]), r"kp has shape \(1,\); it must end in \(2,\)"),
+    (lambda a: control.PD(a, kp=-1.0, kd=1.0), "out-of-range kp"),
+    (lambda a: control.PD(a, kp=0.0, kd=1.0), "out-of-range kp"),
+    (lambda a: control.PD(a, kp=[1.0, 2.0, 3.0], kd=1.0), "wrong-shape kp"),
+    (lambda a: control.PD(a, kp=[[1.0, 2.0], [0.0, 1.0]], kd=1.0), "wrong-value kp"),
+    (lambda a: control.PD(a, kp=[[1.0, 2.0], [2.0, 1.0]], kd=1.0), "wrong-value kp"),
+    (lambda a: control.PD(a, kp=np.nan, kd=1.0), "not-finite kp"),
+    (lambda a: control.PD(a, kp="stiff", kd=1.0), "wrong-type kp"),
+    (lambda a: control.PD("arm", kp=1.0, kd=1.0), "wrong-type"),
+    (lambda a: control.ComputedTorque(a), "conflict omega"),
+    (lambda a: control.ComputedTorque(a, omega=5.0, kp=1.0, kd=1.0), "conflict omega"),
+    (lambda a: control.ComputedTorque(a, kp=1.0), "missing kp"),
+    (lambda a: control.ComputedTorque(a, omega=np.eye(2) + 0.1), "unsupported omega"),
+    (lambda a: control.ComputedTorque(a, omega=5.0, friction=1), "wrong-type friction"),
+    (lambda a: control.PDGravity(a, kp=1.0, kd=1.0, gravity="wanted"), "unknown-name"),
+    (lambda a: control.PDGravity.for_bandwidth(a, -1.0), "out-of-range omega"),
+    (lambda a: control.IndependentJoint(a, omega=5.0, integral=-1.0), "out-of-range integral"),
+    (lambda a: control.IndependentJoint(a, omega=np.eye(2) + 0.1), "unsupported omega"),
+    (lambda a: control.JointPID(a, kp=1.0, ki=1.0, kd=1.0, limit=[[1.0, 0.2], [0.2, 1.0]]), "unsupported limit"),
+    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows="elbow"), "unknown-name"),
+    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows="position"), "conflict rows"),
+    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows=("x", "w")), "unknown-name"),
+    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows="wz"), "unknown-name"),
+    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows=[False] * 6), "wrong-type rows"),
+    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows=3), "wrong-type rows"),
+    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows=("x",), angles="zzz"), "unknown-name"),
+    (lambda a: control.TaskComputedTorque(a, omega=5.0, rows=("x",), posture=[1.0]), "wrong-shape posture"),
+    (lambda a: control.HybridForce(a, force=1.0, omega=5.0), "wrong-type"),
+    (lambda a: control.MomentumObserver(a, gain=0.0), "out-of-range gain"),
+    (lambda a: control.VoltageControl(a, control.PD(a, kp=1.0, kd=1.0)), "wrong-type"),
+    (lambda a: control.FlexiblePD(a, kp=1.0, kd=1.0), "wrong-type"),
+    (lambda a: control.add_sensors(a.flow(), ["f_x"], 0.1), "unknown-name"),
+    (lambda a: control.add_sensors(a.flow(), ["joint1_torque"], 0.0), "out-of-range time_constant"),
+    (lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, 0], [0, 0]), "missing reference"),
+    (lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, 0, 0], [0, 0], [0, 0]), "wrong-shape q"),
+    (lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, 0], [0, 0], [0, 0, 0]), "wrong-shape reference"),
+    (lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, np.inf], [0, 0], [0, 0]), "not-finite q"),
+    (lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, 0], [0, 0], [0, 0], z=[1.0]), "no-effect z"),
+    (lambda a: control.PD(a, kp=1.0, kd=1.0)(0.0, [0, 0], [0, 0], [0, 0], kp=1.0), "unknown-name"),
+    (lambda a: control.PD(a, kp=1.0, kd=1.0).vary(ki=1.0), "unknown-name"),
+    (lambda a: control.PD(a, kp=1.0, kd=1.0).vary(kp=[1.0]), "wrong-shape kp"),
 ]
 
 
 @pytest.mark.parametrize("make, message", BAD, ids=[str(k) for k in range(len(BAD))])
 def test_bad_input_gets_a_sentence(two, make, message):
-    with pytest.raises(dl.DalembertError, match=message):
+    with raises(dl.DalembertError, message):
         make(two)
+
+
+def test_robots_with_loops_are_refused():
+    with pytest.raises(dl.InputError):
+        control.PD(dl.load("four-bar"), kp=1.0, kd=1.0)
 
 
 def test_a_pid_law_tuned(two):
@@ -796,7 +786,7 @@ def test_a_pid_law_tuned(two):
     assert law.kp.values == pd.kp.values and law.kd.values == pd.kd.values
     assert np.allclose(law.ki.values, 0.2 * 8.0 * np.array(law.kp.values), rtol=1e-15)
     assert control.JointPID.for_bandwidth(two, 8.0, limit=5.0, gravity=True).limit.values == (5.0, 5.0)
-    with pytest.raises(dl.InputError, match="the integral of a PID law is 0.0; it must be greater than 0"):
+    with raises(dl.InputError, "out-of-range the integral of a PID law"):
         control.JointPID.for_bandwidth(two, 8.0, integral=0)
 
 
@@ -813,7 +803,7 @@ def test_an_integral_takes_away_what_computed_torque_leaves():
     assert law.law().states == ("joint1_integral", "joint2_integral")
     assert (law.steady_error([0.5, 0.5], loaded) == 0).all()
     failing = control.ComputedTorque(arm, omega=10.0, ki=2500.0).conditions()  # k_i > k_d k_p
-    assert any(c.verdict == "fails" and "stable" in c.statement for c in failing.items)
+    assert any(c.verdict == "fails" and "stable" in c.statement for c in failing)
 
 
 @pytest.mark.parametrize("make", [control.PD, control.PDGravity, control.JointPID])
@@ -827,7 +817,7 @@ def test_controllers_of_driven_joints_hold_a_mobile_arm(make):
     error = np.abs(run.q[-1, 3:] - wanted).max()
     assert run.ok and error < {control.PD: 0.3, control.PDGravity: 2e-5, control.JointPID: 1e-2}[make]
     assert np.abs(run.u[:, :3]).max() == 0 and np.abs(run.q[-1, :3]).max() > 0.01  # the base gives way
-    assert not law.conditions().proved and "'root' has no drive" in law.explain()
+    assert law.conditions().status != "ok" and "'root' has no drive" in law.explain()
     if make is control.PDGravity:
         q, others = robot.home[3:], np.array([0.3, -0.2, 0.7])
         tau = law(0.0, q, np.zeros(7), q, measured=others)
@@ -847,7 +837,7 @@ def test_controllers_of_driven_joints_hold_a_mobile_arm(make):
     ],
 )
 def test_a_positional_gain_raises_an_error_that_names_the_keyword(make, keyword):
-    with pytest.raises(dl.InputError, match=rf"\b{keyword}=") as caught:
+    with raises(dl.InputError, "wrong-value") as caught:
         make(dl.load("planar-2r"))
     assert "keyword" in str(caught.value)
 

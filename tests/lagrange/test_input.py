@@ -122,10 +122,10 @@ def spring():
 
 
 def test_numbers_need_numbers():
-    with pytest.raises(dl.InputError, match=r"wanted of 'spring', but k, m have none: .*with_parameters\(k=…\)"):
+    with pytest.raises(dl.InputError, match=r"k, m of 'spring' have no number.*with_parameters\(k=…\)"):
         spring().mass_matrix([0.0])
     half = spring().with_parameters(m=2)
-    with pytest.raises(dl.InputError, match=r"but k has none: it is no coordinate \(x\)"):
+    with pytest.raises(dl.InputError, match=r"it is not a coordinate \(x\)"):
         half.mass_matrix([0.0])
     assert [s.name for s in half.free_parameters] == ["k"] and half.parameters == {m: 2.0}
     whole = half.with_parameters({k: sp.Rational(9, 2)})

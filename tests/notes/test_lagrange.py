@@ -89,7 +89,7 @@ def test_lagrange_l054_l068_count_of_constraints():
 
     Two particles on a wire: 6 coordinates, one constraint, 5 degrees of freedom."""
     _, system, _ = wire()
-    count = system.holonomic  # the notes' l
+    count = system.k  # the notes' l
     assert system.n == 6 and system.degrees_of_freedom == 5
     assert 6 - len(range(1, count + 1)) == 5 != 6 - len(range(0, count + 1))
 

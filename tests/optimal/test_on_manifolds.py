@@ -212,7 +212,7 @@ def test_a_quadrotor_flies_by_predictive_control():
     np.testing.assert_allclose(np.linalg.norm(run.q[:, 3:], axis=1), 1.0, atol=1e-12)
     starts = np.tile(x0, (3, 1))
     starts[:, 1] = [0.0, 0.2, -0.1]
-    batch = dl.simulation.rollouts(robot, control, x0=starts, duration=0.4, dt=0.01, **words)
+    batch = dl.Experiment(robot, control, dt=0.01, **words).batch(x0=starts, duration=0.4)
     own = control.rollouts(starts, 2.0)
     assert own.x.shape == (3, 51, 13) and np.abs(robot.difference(own.x[:, -1, :7], TURNED)).max() < 0.01
     for k in range(3):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.optimal.test_problem import linear_flow
+from tests.rollout_words import rollout_gradient, rollouts
 from tests.test_own_system import CartPole
 
 import dalembert as dl
@@ -12,7 +13,6 @@ from dalembert import scalar
 from dalembert.errors import InputError
 from dalembert.optimal import OptimalControl, PredictiveControl, effort, posture, speed, state, track
 from dalembert.optimal.result import hold
-from dalembert.simulation import rollouts
 from free_arm import free_arm
 
 ARM = dl.load("planar-2r")
@@ -146,10 +146,10 @@ def test_what_cannot_be_is_refused():
         dl.draw.phase_portrait(ARM, PredictiveControl(PROBLEM), states=("joint1", "joint1_rate"))
     with pytest.raises(dl.InputError, match="budget is of a clock"):
         rollouts(ARM, PredictiveControl(PROBLEM, budget=1.0), q0=np.zeros((3, 2)), duration=0.1, dt=0.01)
-    with pytest.raises(dl.InputError, match="asked in this process: leave out scheduler="):
+    with pytest.raises(dl.InputError, match="asked in this process: leave out on="):
         rollouts(ARM, PredictiveControl(PROBLEM), q0=np.zeros((3, 2)), duration=0.1, dt=0.01, scheduler="local")
-    with pytest.raises(dl.InputError, match="no derivative here"):
-        dl.simulation.rollout_gradient(
+    with pytest.raises(dl.InputError, match="Experiment.gradient does not support controller"):
+        rollout_gradient(
             ARM, PredictiveControl(PROBLEM), [0.0, 0.0], duration=0.1, dt=0.01, loss={"rms_torque": 1.0}, of="q0"
         )
     with pytest.raises(dl.InputError, match="follows no motion of the joints"):
@@ -234,26 +234,6 @@ def test_the_first_plan_under_limits_of_states_has_the_targets_too():
     one, other = (OptimalControl(ARM, 0.3, 0.02, parameters={"goal": g}, **words) for g in ([0.0, 0.0], [0.4, 0.2]))
     control = PredictiveControl(one, targets=lambda t: {"goal": [0.4, 0.2]})
     np.testing.assert_array_equal(control(0.0, np.zeros(4)), PredictiveControl(other)(0.0, np.zeros(4)))
-
-
-def test_multipliers_of_limits_are_gone_when_their_time_is():
-    """A limit that is touched on the way leaves nothing behind: in the end the plan is that without it."""
-    words = {"running": [effort(1e-4), posture([0.4, 0.2], 100.0), speed(1.0)]}
-    limited = OptimalControl(ARM, 0.2, 0.02, limits={"v": 1.0}, **words)
-    control, x = PredictiveControl(limited, soft=True), np.zeros(4)
-    for k in range(60):
-        x = limited.stepper(x, control(0.02 * k, x), limited.parameters_at()[0])
-        assert np.abs(x[2:]).max() < 1.05
-        if k == 0:
-            assert control._memory.multipliers[..., :-1].max() > 1e-3
-    assert not control._memory.multipliers[..., :-1].any()
-    free, y = OptimalControl(ARM, 0.2, 0.02, **words), x
-    plain = PredictiveControl(free)
-    for k in range(3):
-        u = plain(0.02 * k, x)
-        y = free.stepper(x, u, free.parameters_at()[0])
-    np.testing.assert_allclose(control(1.2, x), u, atol=1e-4)
-    assert np.abs(y - x).max() < 1e-3
 
 
 # ------------------------------------------------------------------------------------------------- like any other law

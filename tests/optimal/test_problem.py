@@ -301,9 +301,8 @@ def test_an_optimum_drives_its_inputs_by_name(inputs):
     best = problem.solve(np.zeros(4))
     run = dl.simulate(ARM, best, x0=np.zeros(4), duration=0.2, dt=0.02, solver=dl.Solver("semi-implicit-euler"))
     np.testing.assert_allclose(run.x[-1], best.x[-1], atol=1e-9)
-    many = dl.simulation.rollouts(
-        ARM, best, q0=np.array([[0.0, 0.0], [0.01, 0.0]]), duration=0.2, dt=0.02, method="semi-implicit-euler"
-    )
+    e = dl.Experiment(ARM, best, dt=0.02, solver="semi-implicit-euler")
+    many = e.batch(q0=[[0.0, 0.0], [0.01, 0.0]], duration=0.2)
     np.testing.assert_array_equal(many.last[0, :4], run.x[-1])
     assert 0.0 < np.abs(many.last[1, :4] - run.x[-1]).max() < 0.02
 

@@ -10,6 +10,7 @@ import pytest
 import dalembert as dl
 from dalembert.constrained.constraint import channel, hold, plane
 from oracles.pinocchio_model import PinocchioModel
+from oracles.test_floating import ROBOTS, Oracle, flying
 from oracles.test_mujoco import in_mujoco
 
 FOUR_BAR = dl.load("four-bar")
@@ -174,3 +175,38 @@ def test_kkt_solved_by_numpy(make):
     expected = np.linalg.solve(whole, b)
     qdd, force = system.forward_dynamics(q, qd, tau)
     np.testing.assert_allclose(np.concatenate([qdd, force]), expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+# ------------------------------------------------------------------------------------------------------------- impacts
+def contacts_of(robot, q, frames):
+    """Point contacts where these frames are, in the axes of the world, and the rows that Pinocchio is given."""
+    points = [dl.constrained.contact(frame, robot.fk(q, frame)[:3, 3]) for frame in frames]
+    axes = [np.array(c.axes).T for c in points]
+    rows = [R @ robot.jacobian(q, frame)[:3] for R, frame in zip(axes, frames, strict=True)]
+    return points, np.vstack(rows)
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.37, 1.0])
+@pytest.mark.parametrize("name", ["panda", "solo12"])
+def test_impacts_are_pinocchios(name, restitution):
+    """impulseDynamics with the contacts held: an arm that touches with its tip, a flying robot that lands on its feet,
+    also with one contact given twice."""
+    if name == "panda":
+        robot = dl.load(name)
+        other, tips = PinocchioModel(robot), [robot.tip, robot.tip]
+    else:
+        robot, model = flying(next(file for file in ROBOTS if file.name == f"{name}.urdf"))
+        other, tips = Oracle(robot, model), [f for f in robot.frames if f.endswith("_FOOT")]
+        assert len(tips) == 4
+    rng = np.random.default_rng(5)
+    q, v = robot.random_configuration(seed=rng), rng.uniform(-1, 1, robot.nv)
+    points, J = contacts_of(robot, q, tips)
+    found = robot.impact(q, v, restitution, constraints=points)
+    independent = 3 * len(set(tips))
+    G, data = other.G, other.model.createData()
+    J = J[:independent] @ np.linalg.pinv(G)
+    after = pin.impulseDynamics(other.model, data, other.q(q), G @ v, J, restitution, 0.0)
+    np.testing.assert_allclose(G @ found.qd, after, rtol=0, atol=1e-9 * (1 + np.abs(after).max()))
+    impulses, size = data.impulse_c, 1 + np.abs(data.impulse_c).max()
+    np.testing.assert_allclose(found.impulses[:independent], -impulses, rtol=0, atol=1e-8 * size)
+    assert not found.impulses[independent:].any()

@@ -55,7 +55,7 @@ def stacked(parts: Sequence[Terms]) -> Terms:
 
 # ------------------------------------------------------------------------------------------ two frames held together
 @dataclass(frozen=True)
-class Held:
+class FrameConstraint:
     """A relation between two frames of a model, with its directions and length."""
 
     relation: Relation
@@ -65,13 +65,13 @@ class Held:
     length: float = 1.0
 
     def __call__(self, model: Model, q: Coordinates, qd: Coordinates) -> Terms:
-        return held(self, model, q, qd)
+        return frame_terms(self, model, q, qd)
 
     def residual(self, r: Vector, S: Matrix) -> list[Scalar]:
         return self.relation.residual(r, S, self.basis, self.length)
 
 
-def held(c: Held, model: Model, q: Coordinates, qd: Coordinates) -> Terms:
+def frame_terms(c: FrameConstraint, model: Model, q: Coordinates, qd: Coordinates) -> Terms:
     """φ(r, S) of the second frame seen from the first, r = R_aᵀ(p_b − p_a), S = R_aᵀR_b.
 
     A, column by column: a joint that carries one of the frames (not both) moves it by a twist, whence ṙ and
@@ -95,7 +95,7 @@ def _placed(T: dict[int, Pose], frame: Frame) -> Pose:
     return T[frame.body] @ frame.pose if frame.body >= 0 else frame.pose
 
 
-def _relative_twists(c: Held, model: Model, T: dict[int, Pose], p: Vector) -> dict[int, list[Motion]]:
+def _relative_twists(c: FrameConstraint, model: Model, T: dict[int, Pose], p: Vector) -> dict[int, list[Motion]]:
     """For each joint between the two frames, the twists at p (world axes) of the second against the first."""
     up, down = set(model.path(c.first.body)), set(model.path(c.second.body))
     twists = {}
@@ -105,7 +105,7 @@ def _relative_twists(c: Held, model: Model, T: dict[int, Pose], p: Vector) -> di
     return twists
 
 
-def _rates_along(c: Held, r: Vector, S: Matrix, T_a: Pose, twist: Motion) -> list[Scalar]:
+def _rates_along(c: FrameConstraint, r: Vector, S: Matrix, T_a: Pose, twist: Motion) -> list[Scalar]:
     """φ̇ while the second frame moves by a twist (at its origin, world axes) against the first."""
     rd, w = matvec_t(T_a.R, twist.v), matvec_t(T_a.R, twist.w)
     Sd = matmul(skew(w), S)
@@ -114,7 +114,9 @@ def _rates_along(c: Held, r: Vector, S: Matrix, T_a: Pose, twist: Motion) -> lis
     return [jet(x).rate for x in c.residual(moving_r, moving_S)]
 
 
-def _accelerations(c: Held, model: Model, q: Coordinates, qd: Coordinates, T: dict[int, Pose]) -> list[Scalar]:
+def _accelerations(
+    c: FrameConstraint, model: Model, q: Coordinates, qd: Coordinates, T: dict[int, Pose]
+) -> list[Scalar]:
     """φ̈ at q̈ = 0: the drift. Gravity, which the recursion takes for an upward acceleration of everything, drops out
     of the difference."""
     A, K = newton_euler.accelerations(model, q, qd, [0.0] * model.nv)
@@ -149,7 +151,7 @@ def _moving(
     return moving, tuple(Jet(*x) for x in zip(p, pd, pdd, strict=True))
 
 
-def upright(c: Held, model: Model, q: Coordinates) -> list[Scalar]:
+def upright(c: FrameConstraint, model: Model, q: Coordinates) -> list[Scalar]:
     """What must be positive for the relation to hold the right way round; empty if nothing must."""
     if c.relation.upright is None:
         return []
@@ -158,7 +160,7 @@ def upright(c: Held, model: Model, q: Coordinates) -> list[Scalar]:
     return list(c.relation.upright(relative.p, relative.R, c.basis, c.length))
 
 
-def wrench_rows(c: Held, model: Model, q: Coordinates) -> list[list[Scalar]]:
+def wrench_rows(c: FrameConstraint, model: Model, q: Coordinates) -> list[list[Scalar]]:
     """B (k×6), φ̇ = B ξ for a twist ξ of the second frame, at its origin in world axes, against the first. λ means the
     wrench Bᵀλ that the second body applies to the first."""
     T = kinematics.world_poses(model, q, [c.first.body, c.second.body])
@@ -182,12 +184,12 @@ def tip_rows(c: Function, model: Model, q: Coordinates, tip: Frame) -> list[list
 
 def _rates_of_tip(c: Function, model: Model, q: Coordinates, body: int, twist: Motion, origin: Vector) -> list[Scalar]:
     """φ̇ while one body moves by a twist (at `origin`, world axes)."""
-    if isinstance(c, Held) and (c.first.body == body) != (c.second.body == body):
+    if isinstance(c, FrameConstraint) and (c.first.body == body) != (c.second.body == body):
         T_a, T_b = (kinematics.frame_pose(model, q, frame) for frame in (c.first, c.second))
         r, S = matvec_t(T_a.R, sub(T_b.p, T_a.p)), matmul(transpose(T_a.R), T_b.R)
         moved = twist.at(sub(T_b.p, origin))
         return _rates_along(c, r, S, T_a, moved if c.second.body == body else -moved)
-    if isinstance(c, Vanishing):
+    if isinstance(c, HolonomicFunction):
         poses = (_carried(kinematics.frame_pose(model, q, f), twist, origin, f.body == body) for f in c.frames)
         return [jet(x).rate for x in c.function([Jet(x) for x in q], *poses)]
     return [0.0] * len(c(model, q, q).phi)
@@ -234,7 +236,7 @@ Equations = Callable[..., Sequence[Scalar]]
 
 
 @dataclass(frozen=True)
-class Vanishing:
+class HolonomicFunction:
     """function(q, *poses of the frames) = 0: holonomic, differentiated by jets."""
 
     function: Equations
@@ -255,7 +257,7 @@ class Vanishing:
 
 
 @dataclass(frozen=True)
-class Pfaffian:
+class PfaffianFunction:
     """function(q, *poses of the frames) → A(q), k rows of n: velocity constraints that need not have a φ."""
 
     function: Callable[..., Sequence[Sequence[Scalar]]]

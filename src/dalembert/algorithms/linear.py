@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add, mul
 
 from dalembert import scalar
 from dalembert.spatial.vector import Scalar
@@ -66,11 +68,11 @@ def structural_zero(x: Scalar) -> bool:
 def solve_ldl(M: Rows, b: Sequence[Scalar]) -> list[Scalar]:
     """x with M x = b for symmetric positive definite M."""
     L, inverse = factor_ldl(M)
-    return second_half(L, inverse, first_half(L, b))
+    return solve_diagonal_lower(L, inverse, solve_transposed(L, b))
 
 
-def first_half(L: Rows, b: Sequence[Scalar]) -> list[Scalar]:
-    """z = L⁻ᵀ b, with M = Lᵀ D L: then bᵀ M⁻¹ b = zᵀ D⁻¹ z."""
+def solve_transposed(L: Rows, b: Sequence[Scalar]) -> list[Scalar]:
+    """Return z = L⁻ᵀ b, with M = Lᵀ D L: then bᵀ M⁻¹ b = zᵀ D⁻¹ z."""
     z = list(b)
     for k in reversed(range(len(z))):
         for i in range(k):
@@ -78,8 +80,8 @@ def first_half(L: Rows, b: Sequence[Scalar]) -> list[Scalar]:
     return z
 
 
-def second_half(L: Rows, inverse: Sequence[Scalar], z: Sequence[Scalar]) -> list[Scalar]:
-    """x = L⁻¹ D⁻¹ z = M⁻¹ b for z = L⁻ᵀ b."""
+def solve_diagonal_lower(L: Rows, inverse: Sequence[Scalar], z: Sequence[Scalar]) -> list[Scalar]:
+    """Return x = L⁻¹ D⁻¹ z = M⁻¹ b for z = L⁻ᵀ b."""
     x = list(z)
     for k in range(len(x)):
         x[k] = x[k] * inverse[k]
@@ -89,17 +91,17 @@ def second_half(L: Rows, inverse: Sequence[Scalar], z: Sequence[Scalar]) -> list
 
 
 @dataclass(frozen=True)
-class Dependable:
-    """The factors of a Gram matrix whose rows may depend on one another: G = L D Lᵀ, row by row from the first, where a
-    row that the rows before it span is left out (1/D = 0). `kept` is 1 for a row that counts and 0 for one left out."""
+class RankRevealingLDL:
+    """Factors G = L D Lᵀ of a Gram matrix whose rows may be dependent, computed row by row from the first. A row that
+    the rows before it span is left out (1/D = 0). `kept` is 1 for a row that counts and 0 for a row left out."""
 
     L: list[list[Scalar]]
     inverse: list[Scalar]
     kept: list[Scalar]
 
     def solve(self, b: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
-        """(x, rest): G x = b in the rows that count, x = 0 in those left out; `rest` is what b asks of those beyond
-        what the others give: zero if they agree."""
+        """Return (x, rest): G x = b in the rows that count, x = 0 in those left out; `rest` is the part of b in the
+        rows left out that contradicts the others, zero if they agree."""
         n = len(b)
         y = list(b)
         for i in range(n):
@@ -113,7 +115,7 @@ class Dependable:
         return x, rest
 
 
-def factor_gram(G: Rows, tolerance: float | None) -> Dependable:
+def factor_gram(G: Rows, tolerance: float | None) -> RankRevealingLDL:
     """Factor a Gram matrix G = Z Zᵀ (semidefinite). A pivot is the square of the distance of a row of Z from those
     before it: below `tolerance` times the row's own square it is taken as spanned by them, and below NOISE times the
     largest of all as nothing but rounding. Without a tolerance every row counts: for scalars that are not compared."""
@@ -138,13 +140,23 @@ def factor_gram(G: Rows, tolerance: float | None) -> Dependable:
                 A[i][j] = A[i][j] - factors[i - k - 1] * A[j][k]
         for i in range(k + 1, n):
             A[i][k] = factors[i - k - 1]
-    return Dependable(A, inverse, kept)
+    return RankRevealingLDL(A, inverse, kept)
 
 
-def inverse_ldl(M: Rows) -> list[list[Scalar]]:
-    """M⁻¹ of a symmetric positive definite M: with P = L⁻¹ (unit lower triangular), M⁻¹ = P D⁻¹ Pᵀ."""
-    P, Q = _inverse_factors(M)
-    return _inverse(P, Q)
+def adjugate(K: Rows, normal: Callable[[Scalar], Scalar]) -> tuple[list[list[Scalar]], Scalar]:
+    """Return (adj K, det K) over any ring, by the recursion of Faddeev and LeVerrier, which divides by integers only.
+
+    `normal` brings an element of the ring into its normal form."""
+    n = len(K)
+    found: list[list[Scalar]] = [[normal(0)] * n for _ in range(n)]
+    c: Scalar = 1
+    for step in range(1, n + 1):
+        found = [[x + c if i == j else x for j, x in enumerate(row)] for i, row in enumerate(found)]
+        kept, columns = found, list(zip(*found, strict=True))
+        found = [[normal(reduce(add, map(mul, row, column))) for column in columns] for row in K]
+        c = normal(-reduce(add, (found[i][i] for i in range(n))) / step)
+    sign = 1 if n % 2 else -1
+    return [[sign * x for x in row] for row in kept], -sign * c
 
 
 def inverse_and_slopes(M: Rows, *right: Rows) -> tuple[list[list[Scalar]], list[list[list[Scalar]]]]:

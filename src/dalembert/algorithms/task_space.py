@@ -63,7 +63,7 @@ def consistent_inverse(M: linear.Rows, J: linear.Rows, damping: Scalar | None = 
     J M⁻¹ Jᵀ [+ λ² I] = Rᵀ E R, its inverse is R⁻¹ E⁻¹ R⁻ᵀ, and J̄ = L⁻¹ D⁻¹ (V E⁻¹ R⁻ᵀ)."""
     L, inverse = linear.factor_ldl(M)
     m = len(J)
-    Z = [linear.first_half(L, row) for row in J]
+    Z = [linear.solve_transposed(L, row) for row in J]
     weighed = [[x * d for x, d in zip(z, inverse, strict=True)] for z in Z]
     mobility: Matrix = [[0.0] * m for _ in range(m)]
     for i in range(m):
@@ -87,7 +87,7 @@ def consistent_inverse(M: linear.Rows, J: linear.Rows, damping: Scalar | None = 
     for i in range(m):
         for j in range(i + 1):
             M_C[i][j] = M_C[j][i] = linear.inner(P[i], scaled[j])
-    columns = [linear.second_half(L, inverse, x) for x in X]
+    columns = [linear.solve_diagonal_lower(L, inverse, x) for x in X]
     return Inverse(M_C, linear.transposed(columns), mobility)
 
 

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.algorithms import constraints as terms
 from dalembert.arguments import Array, array, number
-from dalembert.constrained.kernels import UPRIGHT
 from dalembert.errors import InputError, choose
 
 if TYPE_CHECKING:
-    from dalembert.constrained.system import Constrained
+    from dalembert.constrained.mechanism import ConstrainedSystem
 
 STEPS = 100  # of one start; Newton's method from near needs five
 STARTS = 20  # where the first fails, others drawn about it
-LONGEST = 0.5  # rad or m in one step: beyond it the linear model means little
 
 
 @dataclass(frozen=True)
@@ -43,20 +40,22 @@ class Closure:
         return bool(self.closed.all())
 
 
-def close(system: Constrained, q: ArrayLike | None, fixed: Sequence[str], tolerance: float, strict: bool) -> Closure:
+def close(
+    system: ConstrainedSystem, q: ArrayLike | None, fixed: Sequence[str], tolerance: float, strict: bool
+) -> Closure:
     """See `Constrained.close`."""
-    names = system.robot.joint_names
+    names = system.joint_names
     for joint in fixed:
         choose("joint", joint, names)
     tolerance = number("tolerance", tolerance, above=0.0)
-    start = array("q", system.robot.home if q is None else q, (..., system.nq), meaning="one per position")
-    free = [c.first + k for c in system.robot.model.coordinates if c.name not in fixed for k in range(c.joint.nv)]
-    limit = tolerance * np.array(system._sizes)
+    start = array("q", system.home if q is None else q, (..., system.nq), meaning="one per position")
+    free = [k for k, (name, _) in enumerate(system._velocity_units()) if name not in fixed]
     batch = start.shape[:-1]
     found = np.empty_like(start)
     residual, steps = np.empty(batch), np.zeros(batch, np.int64)
     messages = []
     for index in np.ndindex(batch):
+        limit = tolerance * system._scales(start[index])
         found[index], steps[index] = _closed(system, start[index], free, limit)
         phi = system.residual(found[index])
         residual[index] = np.max(np.abs(phi), initial=0.0)
@@ -66,18 +65,24 @@ def close(system: Constrained, q: ArrayLike | None, fixed: Sequence[str], tolera
         where = tuple(int(i) for i in np.argwhere(~closed)[0])
         state = f"state {where} " if where else ""
         text = next(m for m in messages if m)
-        raise InputError(f"{state}cannot be closed from here{_held(fixed)}: {text}")
-    limits = system.robot.limits
+        raise InputError(
+            "infeasible",
+            "q",
+            start[where] if where else start,
+            problem=f"{state}cannot be closed from here{_fixed_text(fixed)}: {text}",
+            expected="near a closed configuration",
+        )
+    limits = system.limits
     within = ((found >= limits.lower - 1e-9) & (found <= limits.upper + 1e-9)).all(-1)
     said = tuple(m or "closed" for m in messages)
     return Closure(found, closed, residual, steps, np.asarray(within), said)
 
 
-def _held(fixed: Sequence[str]) -> str:
+def _fixed_text(fixed: Sequence[str]) -> str:
     return f" with {', '.join(map(repr, fixed))} held" if fixed else ""
 
 
-def _message(system: Constrained, q: Array, phi: Array, limit: Array) -> str:
+def _message(system: ConstrainedSystem, q: Array, phi: Array, limit: Array) -> str:
     """Empty if q is closed, else what is wrong with it."""
     worst = int(np.argmax(np.abs(phi) / limit))
     if not abs(phi[worst]) <= limit[worst]:
@@ -86,25 +91,14 @@ def _message(system: Constrained, q: Array, phi: Array, limit: Array) -> str:
             f"more than {limit[worst]:.3g}; set tolerance= if rounded numbers in the file explain that. Otherwise the "
             "parts do not reach, or another start is needed"
         )
-    wrong = _reversed(system, q)
+    wrong = system._find_reversed(q)
     return f"{wrong!r} closes only the wrong way round, half a turn off; another start is needed" if wrong else ""
 
 
-def _reversed(system: Constrained, q: Array) -> str | None:
-    """The first constraint that is held half a turn off."""
-    for c, function in zip(system.constraints, system.bound.functions, strict=True):
-        if isinstance(function, terms.Held):
-            signs = terms.upright(function, system.bound.model, [float(x) for x in q])
-            if any(x <= UPRIGHT for x in signs):
-                return c.name
-    return None
-
-
-def _closed(system: Constrained, start: Array, free: list[int], limit: Array) -> tuple[Array, int]:
+def _closed(system: ConstrainedSystem, start: Array, free: list[int], limit: Array) -> tuple[Array, int]:
     """From the start; if that fails, from others about it, ever further. The best found."""
     rng = np.random.default_rng(0)
-    units = [unit for c in system.robot.model.coordinates for unit in c.joint.units]
-    spread = np.where([unit == "rad" for unit in units], np.pi, 0.5)
+    spread = np.where([unit == "rad" for _, unit in system._velocity_units()], np.pi, 0.5)
     best, best_error, taken = start, np.inf, 0
     for trial in range(STARTS):
         q = start.copy()
@@ -115,14 +109,14 @@ def _closed(system: Constrained, start: Array, free: list[int], limit: Array) ->
         q, count = newton(system, q, free, limit)
         taken += count
         error = float(np.max(np.abs(system.residual(q)) / limit, initial=0.0))
-        if error <= 1 and _reversed(system, q) is None:
+        if error <= 1 and system._find_reversed(q) is None:
             return q, taken
         if error < best_error:
             best, best_error = q, error
     return best, taken
 
 
-def newton(system: Constrained, q: Array, free: list[int], limit: Array) -> tuple[Array, int]:
+def newton(system: ConstrainedSystem, q: Array, free: list[int], limit: Array) -> tuple[Array, int]:
     """Gauss–Newton steps of least norm, shortened until the error falls."""
     phi = system.residual(q)
     error = float(phi @ phi)
@@ -131,7 +125,7 @@ def newton(system: Constrained, q: Array, free: list[int], limit: Array) -> tupl
             return q, count
         step = np.zeros(system.nv)
         step[free] = -np.linalg.lstsq(system.jacobian(q)[:, free], phi, rcond=1e-9)[0]
-        step *= min(1.0, LONGEST / max(float(np.max(np.abs(step))), 1e-300))
+        step *= min(1.0, system._max_step / max(float(np.max(np.abs(step))), 1e-300))
         while True:
             tried = system.residual(system.moved(q, step))
             if float(tried @ tried) < error:

@@ -50,7 +50,7 @@ class Hold(Constraint):
     axis: tuple[float, float, float]
     length: float
 
-    def bind(self, model: Model) -> constraints.Held:
+    def bind(self, model: Model) -> constraints.FrameConstraint:
         relation = relations.RELATIONS[self.kind]
         second = _shifted(model.frame(self.frame), self.point)
         first = _shifted(Frame("world", -1) if self.to is None else model.frame(self.to), self.at)
@@ -59,7 +59,7 @@ class Hold(Constraint):
                 f"constraint {self.name!r} holds frame {model.frame(self.frame).name!r} to what it is fixed to already"
             )
         axis = self.axis if relation.axis else (0.0, 0.0, 1.0)
-        return constraints.Held(relation, first, second, basis(axis), self.length)
+        return constraints.FrameConstraint(relation, first, second, basis(axis), self.length)
 
     def rows(self, count: int) -> tuple[str, ...]:
         return relations.RELATIONS[self.kind].names
@@ -73,12 +73,12 @@ class OwnLoop(Constraint):
     kind: str
     index: int
 
-    def bind(self, model: Model) -> constraints.Held:
+    def bind(self, model: Model) -> constraints.FrameConstraint:
         loop = model.loops[self.index]
         relation = relations.RELATIONS[self.kind]
         axis = loop.axis if relation.axis else (0.0, 0.0, 1.0)
         length = 1.0 if loop.length is None else loop.length
-        return constraints.Held(relation, loop.first, loop.second, basis(axis), length)
+        return constraints.FrameConstraint(relation, loop.first, loop.second, basis(axis), length)
 
     def rows(self, count: int) -> tuple[str, ...]:
         return relations.RELATIONS[self.kind].names
@@ -113,7 +113,7 @@ class OfCoordinates(Constraint):
     holonomic: bool = True
 
     def bind(self, model: Model) -> constraints.Function:
-        make = constraints.Vanishing if self.holonomic else constraints.Pfaffian
+        make = constraints.HolonomicFunction if self.holonomic else constraints.PfaffianFunction
         return make(self.function, tuple(model.frame(frame) for frame in self.frames))
 
     def rows(self, count: int) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ NEGLIGIBLE = 1e-6  # of the weight: a contact that bears less bears nothing, and
 
 
 @dataclass(frozen=True)
-class Contact(Constraint):
+class GroundContact(Constraint):
     """A frame on the ground: `hold` keeps it there, its multipliers being the force (and moment) that it presses with,
     in the contact's axes (z along the normal, x as near to the frame's own as can be) at the frame's origin. `corners`
     (c, 3) are in the same axes."""
@@ -52,7 +52,7 @@ class Contact(Constraint):
     corners: tuple[tuple[float, float, float], ...]
     axes: tuple[tuple[float, ...], ...]  # its rotation in the world
 
-    def bind(self, model: Model) -> constraints.Held:
+    def bind(self, model: Model) -> constraints.FrameConstraint:
         return self.hold.bind(model)
 
     def rows(self, count: int) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ def contact(
     friction: float = 0.7,
     normal: Sequence[float] = (0.0, 0.0, 1.0),
     name: str | None = None,
-) -> Contact:
+) -> GroundContact:
     """A frame that stands on the ground, for `Constrained(robot, [contact(…), …])`.
 
     `at` is where: a pose (4, 4), robot.fk(q, frame) for one, of a foot that cannot turn, or a point (3,). A foot has a
@@ -153,9 +153,9 @@ def contact(
     return _contact(name or frame, hold("weld", frame, at=pose, point=turn), mu, corners, C)
 
 
-def _contact(name: str, held: Hold, friction: float, corners: Array, axes: Array) -> Contact:
+def _contact(name: str, held: Hold, friction: float, corners: Array, axes: Array) -> GroundContact:
     points = tuple((float(x), float(y), float(z)) for x, y, z in corners)
-    made = Contact(name, held, friction, points, tuple(tuple(row) for row in axes.tolist()))
+    made = GroundContact(name, held, friction, points, tuple(tuple(row) for row in axes.tolist()))
     if len(corners) > 1:
         extent = np.linalg.svd(corners[:, :2] - corners[:, :2].mean(0), compute_uv=False)[1]
         if not extent > 1e-9:
@@ -185,7 +185,7 @@ def loads(system: Constrained, multipliers: ArrayLike) -> dict[str, Load]:
     return {c.name: _load(c, -lam[..., system.place(c.name)]) for c in need_contacts(system)}
 
 
-def need_contacts(system: Constrained) -> tuple[Contact, ...]:
+def need_contacts(system: Constrained) -> tuple[GroundContact, ...]:
     if not system.contacts:
         raise InputError(
             f"nothing of {system.name!r} stands on the ground: constrain it by dalembert.constrained.contact(frame, …)"
@@ -193,7 +193,7 @@ def need_contacts(system: Constrained) -> tuple[Contact, ...]:
     return system.contacts
 
 
-def _load(c: Contact, wrench: Array) -> Load:
+def _load(c: GroundContact, wrench: Array) -> Load:
     f, normal = wrench[..., :3], wrench[..., 2]
     n = wrench[..., 3:] if wrench.shape[-1] == 6 else np.zeros_like(f)
     height = float(np.mean([z for _, _, z in c.corners]))
@@ -209,7 +209,7 @@ def _load(c: Contact, wrench: Array) -> Load:
     return Load(f @ R.T, n @ R.T, normal, used, center, inside, _holds(c, wrench, used, inside))
 
 
-def _holds(c: Contact, wrench: Array, used: Array, inside: Array) -> NDArray[np.bool_]:
+def _holds(c: GroundContact, wrench: Array, used: Array, inside: Array) -> NDArray[np.bool_]:
     """Whether a wrench is a sum of forces along the edges of the corners' pyramids, none negative; of a point its own
     cone says so."""
     if c.hold.kind != "weld":
@@ -332,7 +332,7 @@ def _bearable(system: Constrained, q: Array, multipliers: Array) -> bool:
     A, columns = system.jacobian(q), []
     for c in system.constraints:
         rows = A[system.place(c.name)].T
-        columns += [-rows @ c.rays(4 * FACES)] if isinstance(c, Contact) else [rows, -rows]
+        columns += [-rows @ c.rays(4 * FACES)] if isinstance(c, GroundContact) else [rows, -rows]
     b = A.T @ multipliers
     scale = 1.0 / np.maximum(np.abs(b).max(), 1e-300)
     return bool(nnls(np.hstack(columns), scale * b)[1] <= EXACT * np.linalg.norm(scale * b))
@@ -488,7 +488,7 @@ class _Program:
         columns, faces, low = [], [], []
         for c in system.constraints:
             at = system.place(c.name)
-            if isinstance(c, Contact):
+            if isinstance(c, GroundContact):
                 block = np.zeros((system.k, 3 * len(c.corners)))
                 block[at] = -c.grasp
                 faces += [c.faces] * len(c.corners)

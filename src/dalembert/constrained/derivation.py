@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dalembert.algorithms import mechanics
 from dalembert.algorithms.constraints import Terms
 from dalembert.arguments import Array
 from dalembert.errors import DalembertError, unknown
@@ -189,11 +190,12 @@ def _numbers(e: ConstrainedEquations, q: Array, qd: Array, rows: list[int]) -> I
     yield Words("At {0} and {1}:", (_vector("q", q), _vector("q̇", qd)))
     named = {"A": A, "Ȧ": s.jacobian_dot(q, qd)[rows], "M": M, "h": h[:, None]}
     yield from (_in_numbers(name, x) for name, x in named.items())
-    inverse = np.linalg.inv(A @ np.linalg.inv(M) @ A.T)
-    by_torque = inverse @ A @ np.linalg.inv(M)
-    free = inverse @ s.drift(q, qd)[rows] - by_torque @ h
-    yield _affine("lambda", by_torque, free)
-    yield _affine("qdd", np.linalg.inv(M) @ P, np.asarray(np.linalg.solve(M, -h - A.T @ free), np.float64))
+    factors = mechanics.factor(M.tolist(), A.tolist())
+    still, drift = [0.0] * len(A), s.drift(q, qd)[rows]
+    columns = [factors.acceleration(unit, still) for unit in np.eye(s.n).tolist()]
+    free = factors.acceleration((-h).tolist(), (-drift).tolist())
+    yield _affine("lambda", np.array([column.force for column in columns]).T, np.array(free.force))
+    yield _affine("qdd", np.array([column.qdd for column in columns]).T, np.array(free.qdd))
     yield _in_numbers("P", P)
     with suppress(DalembertError):  # constraints that are not on the tip
         wrenches = 0.0 - np.array([s.tip_wrench(q, unit) for unit in np.eye(s.k)[rows]])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.algorithms import linear
 from dalembert.algorithms.constraints import Terms, stacked
+from dalembert.algorithms.mechanics import saddle
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.lazy import library
@@ -43,9 +44,9 @@ class ConstrainedEquations:
         try:
             found = stacked([c.bind(e.model)(e.model, e.q, e.qd) for c in self.system.constraints])
         except TypeError as error:
+            problem = f"a constraint's function is not a polynomial in sines, cosines and lengths: {error}"
             raise InputError(
-                f"a constraint's function is no polynomial in sines, cosines and lengths, so it has no exact "
-                f"symbols: {error}"
+                "unsupported", "constraints", problem=problem, remedy="Use the numeric methods for it."
             ) from None
         return Terms(
             [ring.scalar(x) for x in found.phi],
@@ -59,22 +60,24 @@ class ConstrainedEquations:
         return [list(map(self.robot.rate_of, row)) for row in self.terms.A]
 
     @cached_property
+    def saddle(self) -> Polynomials:
+        """K = (M Aᵀ; A 0) of the n + k equations K (q̈, λ) = (τ − h, −Ȧ q̇)."""
+        return saddle(self.robot.M, self.terms.A, self.robot.ring.zero)
+
+    @cached_property
     def inverse(self) -> tuple[Polynomials, Polynomial]:
-        """(adj K, det K) of K = (M Aᵀ; A 0), by Faddeev's and LeVerrier's recursion, which divides by integers only."""
-        e, A = self.robot, self.terms.A
-        k, zero = len(A), self.robot.ring.zero
-        K = [[*e.M[i], *(row[i] for row in A)] for i in range(e.n)] + [[*row, *[zero] * k] for row in A]
-        size = e.n + k
-        found: Polynomials = [[zero] * size for _ in range(size)]
-        c = e.ring.constant(1)
-        for step in range(1, size + 1):
-            found = [[x + c if i == j else x for j, x in enumerate(row)] for i, row in enumerate(self._times(K, found))]
-            c = -e._sum(x for i, row in enumerate(self._times(K, found)) for j, x in enumerate(row) if i == j) / step
-        sign = 1 if size % 2 else -1
-        adjugate, det = [[sign * x for x in row] for row in found], -sign * c
+        """(adj K, det K)."""
+        adjoint, det = linear.adjugate(self.saddle, self.robot.ring.scalar)
         if not det:
-            raise SingularityError("the constraints depend on one another in every state: leave out redundant rows")
-        return adjugate, det
+            raise SingularityError(
+                "singular",
+                "constraints",
+                self.system.rows,
+                problem="the constraints depend on one another in every state",
+                expected="independent",
+                remedy="Leave out redundant rows.",
+            )
+        return adjoint, det
 
     def _times(self, A: Polynomials, B: Polynomials) -> Polynomials:
         ring = self.robot.ring
@@ -90,12 +93,12 @@ class ConstrainedEquations:
         not depend on τ; or det K times "P" or "P_qdd" (n×n)."""
         if what not in QUOTIENTS:
             raise unknown("quantity", what, QUOTIENTS)
-        e, (adjugate, _) = self.robot, self.inverse
+        e, (inverse, _) = self.robot, self.inverse
         n = e.n
         if what in ("P", "P_qdd"):
-            allowed = self._times([row[:n] for row in adjugate[:n]], e.M)
+            allowed = self._times([row[:n] for row in inverse[:n]], e.M)
             return linear.transposed(allowed) if what == "P" else allowed
-        rows = adjugate[:n] if what == "qdd" else adjugate[n:]
+        rows = inverse[:n] if what == "qdd" else inverse[n:]
         fixed = [*self.h, *self.terms.drift]
         return [[*row[:n], -e._sum(x * y for x, y in zip(row, fixed, strict=True))] for row in rows]
 

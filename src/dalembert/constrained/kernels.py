@@ -1,21 +1,41 @@
-"""The table: which terms of a constrained system, of which arguments and options, give which arrays."""
+"""The table: which terms of a constrained system, of which arguments and options, give which arrays.
+
+`SHARED` holds the rows of every system that is a `Mechanics`, `ROWS` those of constrained robots.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from dalembert import scalar
-from dalembert.algorithms import composite, constrained_dynamics, friction, joints, linear, newton_euler
-from dalembert.algorithms.constraints import Function, Held, Terms, stacked, upright
+from dalembert.algorithms import composite, friction, joints, linear, mechanics, newton_euler
+from dalembert.algorithms.constraints import FrameConstraint, Function, Terms, stacked, upright
 from dalembert.kernels import all_wrenches, singular_mass, sizes, wrench_names
 from dalembert.model import Model
 from dalembert.spatial.vector import Scalar
 from dalembert.system import Arguments, KernelTable, Options, Row, Shape
 
-UPRIGHT = 1e-9  # what frames held the right way round exceed by far, and half a turn off do not
+MIN_UPRIGHT = 1e-9  # frames held the right way round exceed this by far, and frames half a turn off do not
+
+
+class TracedMechanics(mechanics.Mechanics, Protocol):
+    """A `Mechanics` with what its kernels need besides."""
+
+    @property
+    def nq(self) -> int: ...
+
+    @property
+    def k(self) -> int: ...
+
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        """What the residual of each row is compared with."""
+
+    def upright(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """Return values that are positive where frames are held the right way round."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +45,15 @@ class ConstrainedModel:
     model: Model
     functions: tuple[Function, ...]
     sizes: tuple[float, ...]  # of each row: what its residual is compared with, a length of the mechanism or one
-    heavy: float = 0.0  # ρ of `constrained_dynamics.factor`: not zero where M alone is singular
+    augmentation: float = 0.0
+
+    @property
+    def nq(self) -> int:
+        return self.model.nq
+
+    @property
+    def nv(self) -> int:
+        return self.model.nv
 
     @property
     def k(self) -> int:
@@ -33,9 +61,6 @@ class ConstrainedModel:
 
     def terms(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Terms:
         return stacked([function(self.model, q, qd) for function in self.functions])
-
-    def still(self, q: Sequence[Scalar]) -> Terms:
-        return self.terms(q, [0.0] * self.model.nv)
 
     def mass(self, q: Sequence[Scalar]) -> list[list[Scalar]]:
         return composite.mass_matrix(self.model, q)
@@ -48,34 +73,30 @@ class ConstrainedModel:
             h = [x + f for x, f in zip(h, friction.friction_torque(self.model, a["q"], a["qd"]), strict=True)]
         return h
 
-    def accelerations(
-        self, a: Arguments, o: Options
-    ) -> tuple[constrained_dynamics.Constrained, constrained_dynamics.Multipliers, Terms]:
-        """q̈ and λ for torques τ. A row that is zero whatever the state is left out here already."""
-        terms = self.terms(a["q"], a["qd"])
-        wanted = constrained_dynamics.wanted_acceleration(terms, a["qd"], o.get("alpha", 0.0), o.get("beta", 0.0))
-        factors = self.factor(a["q"], terms)
-        free = [t - h for t, h in zip(a["tau"], self.bias(a, o), strict=True)]
-        return factors.acceleration(free, wanted), factors, terms
+    def moved(self, q: Sequence[Scalar], d: Sequence[Scalar]) -> list[Scalar]:
+        return list(joints.integrate(self.model, q, d))
 
-    def factor(self, q: Sequence[Scalar], terms: Terms) -> constrained_dynamics.Multipliers:
-        return constrained_dynamics.factor(self.mass(q), terms.A, heavy=self.heavy)
-
-    def off(self, q: Sequence[Scalar], qd: Sequence[Scalar], terms: Terms) -> Scalar:
-        """How far a state is from its constraints, in sizes; infinite where frames are held half a turn off."""
-        rates = linear.apply(terms.A, qd)
-        fast = 1.0 + _largest(qd)
-        errors = [x / size for x, size in zip(terms.phi, self.sizes, strict=True)]
-        errors += [x / (size * fast) for x, size in zip(rates, self.sizes, strict=True)]
-        worst = _largest(errors)
-        for function in self.functions:
-            for sign in upright(function, self.model, q) if isinstance(function, Held) else ():
-                worst = scalar.where(sign > UPRIGHT, worst, math.inf)
-        return worst
+    def upright(self, q: Sequence[Scalar]) -> list[Scalar]:
+        found = [
+            upright(function, self.model, q) for function in self.functions if isinstance(function, FrameConstraint)
+        ]
+        return [x for part in found for x in part]
 
 
-def _largest(values: Sequence[Scalar]) -> Scalar:
-    """max |x|, over those that are numbers: a state that is none shows in the results themselves."""
+def distance(s: TracedMechanics, q: Sequence[Scalar], qd: Sequence[Scalar], terms: Terms) -> Scalar:
+    """Return how far a state is from its constraints, in sizes; infinite where frames are held half a turn off."""
+    rates = linear.apply(terms.A, qd)
+    fast = 1.0 + largest(qd)
+    errors = [x / size for x, size in zip(terms.phi, s.sizes, strict=True)]
+    errors += [x / (size * fast) for x, size in zip(rates, s.sizes, strict=True)]
+    worst = largest(errors)
+    for sign in s.upright(q):
+        worst = scalar.where(sign > MIN_UPRIGHT, worst, math.inf)
+    return worst
+
+
+def largest(values: Sequence[Scalar]) -> Scalar:
+    """Return max |x| over the values that are numbers: a state with NaN shows in the results themselves."""
     worst: Scalar = 0.0
     for x in values:
         size = scalar.absolute(x)
@@ -85,10 +106,11 @@ def _largest(values: Sequence[Scalar]) -> Scalar:
 
 def _forward(s: ConstrainedModel, a: Arguments, o: Options) -> tuple[Any, ...]:
     """q̈, λ; how far the state is off the constraints, how far they contradict one another, and how many rows count."""
-    result, factors, terms = s.accelerations(a, o)
+    result, factors, terms = mechanics.accelerations(s, a, o)
     rest = [x / size for x, size in zip(result.rest, s.sizes, strict=True)]
-    against = _largest(rest) / (1.0 + _largest(result.qdd))
-    return result.qdd, result.force, [s.off(a["q"], a["qd"], terms), against, linear.total(factors.gram.kept)]
+    against = largest(rest) / (1.0 + largest(result.qdd))
+    off = distance(s, a["q"], a["qd"], terms)
+    return result.qdd, result.force, [off, against, linear.total(factors.gram.kept)]
 
 
 def _inverse(s: ConstrainedModel, a: Arguments, o: Options) -> tuple[Any, Any]:
@@ -100,33 +122,43 @@ def _inverse(s: ConstrainedModel, a: Arguments, o: Options) -> tuple[Any, Any]:
     for force, row in zip(a["multipliers"], terms.A, strict=True):
         tau = [t + x * force for t, x in zip(tau, row, strict=True)]
     asked = [(x + d) / size for x, d, size in zip(linear.apply(terms.A, a["qdd"]), terms.drift, s.sizes, strict=True)]
-    return tau, [s.off(a["q"], a["qd"], terms), _largest(asked) / (1.0 + _largest(a["qdd"]))]
+    return tau, [distance(s, a["q"], a["qd"], terms), largest(asked) / (1.0 + largest(a["qdd"]))]
 
 
-def _projected(s: ConstrainedModel, a: Arguments, o: Options) -> tuple[Any, Any]:
-    terms = s.still(a["q"])
-    step, rates = constrained_dynamics.onto(s.factor(a["q"], terms), terms, a["qd"])
-    return joints.integrate(s.model, a["q"], step), rates
+def _at_rest(s: TracedMechanics, a: Arguments) -> Terms:
+    return mechanics.terms_at_rest(s, a["q"])
 
+
+def _factors(s: TracedMechanics, a: Arguments) -> mechanics.ConstrainedFactors:
+    return mechanics.factor_at(s, a["q"], _at_rest(s, a))
+
+
+def _impulse(s: TracedMechanics, a: Arguments, o: Options) -> tuple[Any, Any]:
+    found = mechanics.impulse(_factors(s, a), a["qd"])
+    return found.qdd, found.force
+
+
+SHARED: dict[str, Row[Any]] = {
+    "residual": Row(("q",), lambda s, a, o: _at_rest(s, a).phi, lambda s, o: ((s.k,),)),
+    "jacobian": Row(("q",), lambda s, a, o: _at_rest(s, a).A, lambda s, o: ((s.k, s.nv),)),
+    "drift": Row(("q", "qd"), lambda s, a, o: s.terms(a["q"], a["qd"]).drift, lambda s, o: ((s.k,),)),
+    "projection": Row(("q",), lambda s, a, o: mechanics.projection(_factors(s, a)), lambda s, o: ((s.nv, s.nv),)),
+    "kept": Row(("q",), lambda s, a, o: _factors(s, a).gram.kept, lambda s, o: ((s.k,),)),
+    "off": Row(("q", "qd"), lambda s, a, o: distance(s, a["q"], a["qd"], s.terms(a["q"], a["qd"])), lambda s, o: ((),)),
+    "projected": Row(
+        ("q", "qd"), lambda s, a, o: mechanics.project_state(s, a["q"], a["qd"]), lambda s, o: ((s.nq,), (s.nv,))
+    ),
+    "impulse": Row(("q", "qd"), _impulse, lambda s, o: ((s.nv,), (s.k,))),
+}
 
 _LOADED: Options = {"friction": False, "wrenches": ()}
 
 ROWS: dict[str, Row[ConstrainedModel]] = {
-    "residual": Row(("q",), lambda s, a, o: s.still(a["q"]).phi, lambda s, o: ((s.k,),)),
-    "jacobian": Row(("q",), lambda s, a, o: s.still(a["q"]).A, lambda s, o: ((s.k, s.model.nv),)),
-    "drift": Row(("q", "qd"), lambda s, a, o: s.terms(a["q"], a["qd"]).drift, lambda s, o: ((s.k,),)),
+    **SHARED,
     "forward_dynamics": Row(
-        ("q", "qd", "tau"), _forward, lambda s, o: ((s.model.nv,), (s.k,), (3,)), {**_LOADED, "alpha": 0.0, "beta": 0.0}
+        ("q", "qd", "tau"), _forward, lambda s, o: ((s.nv,), (s.k,), (3,)), {**_LOADED, "alpha": 0.0, "beta": 0.0}
     ),
-    "inverse_dynamics": Row(("q", "qd", "qdd", "multipliers"), _inverse, lambda s, o: ((s.model.nv,), (2,)), _LOADED),
-    "projection": Row(
-        ("q",),
-        lambda s, a, o: constrained_dynamics.projection(s.factor(a["q"], s.still(a["q"]))),
-        lambda s, o: ((s.model.nv, s.model.nv),),
-    ),
-    "kept": Row(("q",), lambda s, a, o: s.factor(a["q"], s.still(a["q"])).gram.kept, lambda s, o: ((s.k,),)),
-    "off": Row(("q", "qd"), lambda s, a, o: s.off(a["q"], a["qd"], s.terms(a["q"], a["qd"])), lambda s, o: ((),)),
-    "projected": Row(("q", "qd"), _projected, lambda s, o: ((s.model.nq,), (s.model.nv,))),
+    "inverse_dynamics": Row(("q", "qd", "qdd", "multipliers"), _inverse, lambda s, o: ((s.nv,), (2,)), _LOADED),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dalembert import scalar
-from dalembert.algorithms import constrained_dynamics, energy, joints, linear
+from dalembert.algorithms import energy, linear, mechanics
 from dalembert.errors import unknown
 from dalembert.flow import MULTIPLIER, Array, Contacts, Flow, LossFinder, Scalar, Scalars
 from dalembert.flows.books import AppliedWrenches, friction_loss, joints_of, spring_energy
@@ -43,21 +43,18 @@ def flow(
     if stabilize == "baumgarte":
         options |= {"alpha": alpha, "beta": beta}
 
-    def accelerations(x: Scalars, u: Scalars) -> constrained_dynamics.Constrained:
-        return bound.accelerations({"q": x[:n], "qd": x[n:], "tau": applied.torque(x[:n], u)}, options)[0]
+    def accelerations(x: Scalars, u: Scalars) -> mechanics.ConstrainedMotion:
+        return mechanics.accelerations(bound, {"q": x[:n], "qd": x[n:], "tau": applied.torque(x[:n], u)}, options)[0]
 
     def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         return [*x[n:], *accelerations(x, u).qdd]
 
     def settle(t: Scalar, before: Scalars, x: Scalars, u: Scalars) -> list[Scalar]:
-        # A at the q that was reached, not at the corrected one: the error is second order in a correction that is
-        # itself the error of one step.
-        terms = bound.still(x[:n])
-        step, rates = constrained_dynamics.onto(bound.factor(x[:n], terms), terms, x[n:])
-        return [*joints.integrate(bound.model, x[:n], step), *rates]
+        q, rates = mechanics.project_state(bound, x[:n], x[n:])
+        return [*q, *rates]
 
     def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
-        terms = bound.still(x[:n])
+        terms = mechanics.terms_at_rest(bound, x[:n])
         errors = [_largest(terms.phi), _largest(linear.apply(terms.A, x[n:]))]
         energies = energy.kinetic_energy(robot.model, x[:n], x[n:]), energy.potential_energy(robot.model, x[:n])
         seen = [*accelerations(x, u).force, *errors, *energies]

@@ -19,19 +19,19 @@ from dalembert.errors import InputError, SingularityError, choose
 
 if TYPE_CHECKING:
     from dalembert.constrained.closure import Closure
-    from dalembert.constrained.system import Constrained
+    from dalembert.constrained.mechanism import ConstrainedSystem
 
 STEP = 0.05  # rad or m, from one closed state to the next on a branch
 SINGULAR = 1e-9  # of A_d's singular values, smallest over largest
 
 
-def independent(system: Constrained, q: ArrayLike) -> tuple[str, ...]:
+def independent(system: ConstrainedSystem, q: ArrayLike) -> tuple[str, ...]:
     """See `Constrained.independent`."""
     A = system.jacobian(q)
     if A.ndim != 2:
         raise InputError(f"independent joints are chosen at one state, q (n,); got shape {np.shape(q)}")
     chosen = set(_dependent(A, int(system.rank(q))))
-    return tuple(name for k, name in enumerate(system.robot.joint_names) if k not in chosen)
+    return tuple(name for k, name in enumerate(system.joint_names) if k not in chosen)
 
 
 def _dependent(A: Array, rank: int) -> list[int]:
@@ -51,8 +51,8 @@ def _dependent(A: Array, rank: int) -> list[int]:
 class Reduced:
     """A constrained system in independent joints. States are whole q (closed) and the rates ż of those joints."""
 
-    def __init__(self, system: Constrained, q: ArrayLike, chosen: Sequence[str] | None = None) -> None:
-        names = system.robot.joint_names
+    def __init__(self, system: ConstrainedSystem, q: ArrayLike, chosen: Sequence[str] | None = None) -> None:
+        names = system.joint_names
         q = array("q", q, (system.n,), meaning="one state", nan=True)
         self.system = system
         self.independent: tuple[str, ...] = independent(system, q) if chosen is None else tuple(chosen)
@@ -61,8 +61,11 @@ class Reduced:
         freedoms = int(system.freedoms(q))
         if len(set(self.independent)) != freedoms or len(self.independent) != freedoms:
             raise InputError(
-                f"the mechanism has {freedoms} freedoms here, so {freedoms} different joints are independent; "
-                f"got {len(self.independent)}: {', '.join(map(repr, self.independent))}"
+                "wrong-shape",
+                "independent",
+                self.independent,
+                expected=f"{freedoms} different joints, because the mechanism has {freedoms} freedoms here",
+                remedy="Leave it out, and the joints are chosen.",
             )
         self._ordinary = system.jacobian(q)  # stands in for states that are no numbers, whose results are none either
         self._i = [names.index(joint) for joint in self.independent]
@@ -70,7 +73,7 @@ class Reduced:
         self.map(q)  # refuses a choice that does not determine the others
 
     def __repr__(self) -> str:
-        return f"<Reduced {self.system.robot.name!r}: {len(self._i)} of {self.system.n} joints>"
+        return f"<Reduced {self.system.name!r}: {len(self._i)} of {self.system.n} joints>"
 
     def coordinates(self, q: ArrayLike) -> Array:
         """z: the independent joints of q.  (..., m)."""
@@ -90,7 +93,7 @@ class Reduced:
         """From q to z in small steps, each brought back onto the constraints: the branch is kept."""
         way = z - q[self._i]
         count = max(int(np.ceil(np.max(np.abs(way), initial=0.0) / STEP)), 1)
-        limit = 1e-12 * np.array(self.system._sizes)
+        limit = 1e-12 * self.system._scales(q)
         first = q[self._i].copy()
         for k in range(1, count + 1):
             q = q + self.map(q) @ (first + way * (k / count) - q[self._i])
@@ -99,8 +102,13 @@ class Reduced:
             q, _ = newton(self.system, q, self._d, limit)
             if (np.abs(self.system.residual(q)) > limit).any() or np.max(np.abs(q - near)) > 10 * STEP:
                 raise InputError(
-                    f"the mechanism does not get from q to z on this branch: it stops at {100 * k / count:.0f} % of "
-                    "the way, at a dead center or out of reach"
+                    "infeasible",
+                    "z",
+                    z,
+                    problem=f"the mechanism does not get from q to z on this branch: it stops at {100 * k / count:.0f} "
+                    "% of the way, at a dead center or out of reach",
+                    expected="within reach on the branch of q",
+                    remedy="Begin at another q, or choose other independent joints.",
                 )
         return q
 
@@ -117,8 +125,12 @@ class Reduced:
         s = np.linalg.svd(dependent, compute_uv=False)[..., : len(self._d)]
         if s.size and (s[..., -1] < SINGULAR * np.max(s, axis=-1)).any():
             raise SingularityError(
-                f"the joints {', '.join(map(repr, self.independent))} do not determine the others here: choose other "
-                "independent joints (independent(q) finds some)"
+                "singular",
+                "independent",
+                self.independent,
+                problem=f"the joints {', '.join(map(repr, self.independent))} do not determine the others here",
+                expected="joints that determine the others",
+                remedy="independent(q) returns some.",
             )
         inverse = np.asarray(np.linalg.pinv(dependent, rcond=SINGULAR), np.float64)
         G = np.zeros((*A.shape[:-2], self.system.n, len(self._i)))
@@ -151,23 +163,24 @@ class Reduced:
     def mass_matrix(self, q: ArrayLike) -> Array:
         """ΓᵀMΓ.  (..., m, m)."""
         G = self.map(q)
-        return np.asarray(_t(G) @ self.system.robot.mass_matrix(q) @ G)
+        return np.asarray(_t(G) @ self.system._unconstrained.mass_matrix(q) @ G)
 
-    def bias(self, q: ArrayLike, zd: ArrayLike, friction: bool = False) -> Array:
-        """Γᵀ(h + M γ).  (..., m)."""
+    def bias(self, q: ArrayLike, zd: ArrayLike, friction: bool | None = None) -> Array:
+        """Γᵀ(h + M γ), with friction as the system's own dynamics have it if not given.  (..., m)."""
         G, qd, gamma = self._drift(q, zd)
-        return _apply(_t(G), self.system.robot.inverse_dynamics(q, qd, gamma, friction=friction))
+        friction = self.system._friction_by_default if friction is None else friction
+        return _apply(_t(G), self.system._unconstrained.inverse_dynamics(q, qd, gamma, friction=friction))
 
     def forces(self, q: ArrayLike, tau: ArrayLike) -> Array:
         """Γᵀ τ: what torques at all joints do to the independent ones.  (..., m)."""
         torque = array("tau", tau, (..., self.system.n), meaning="one per joint", nan=True)
         return _apply(_t(self.map(q)), torque)
 
-    def inverse_dynamics(self, q: ArrayLike, zd: ArrayLike, zdd: ArrayLike, friction: bool = False) -> Array:
+    def inverse_dynamics(self, q: ArrayLike, zd: ArrayLike, zdd: ArrayLike, friction: bool | None = None) -> Array:
         """Γᵀ τ for a motion: with drives at the independent joints alone, their torques.  (..., m)."""
         return _apply(self.mass_matrix(q), self._checked("zdd", zdd)) + self.bias(q, zd, friction)
 
-    def forward_dynamics(self, q: ArrayLike, zd: ArrayLike, tau: ArrayLike, friction: bool = False) -> Array:
+    def forward_dynamics(self, q: ArrayLike, zd: ArrayLike, tau: ArrayLike, friction: bool | None = None) -> Array:
         """z̈ for torques τ (..., n) at all joints of the tree.  (..., m)."""
         b = self.forces(q, tau) - self.bias(q, zd, friction)
         return np.asarray(np.linalg.solve(self.mass_matrix(q), b[..., None])[..., 0])

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import constraints as terms, joints, kinematics
-from dalembert.arguments import Array, array, count, number, plain_array, read_wrenches, switch
+from dalembert.algorithms.mechanics import terms_at_rest
+from dalembert.arguments import Array, array, number, plain_array, read_wrenches, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.constrained import kernels
 from dalembert.constrained.constraint import Constraint, OwnLoop
+from dalembert.constrained.mechanism import TOLERANCE, ConstrainedSystem, Impact
 from dalembert.errors import DalembertError, InputError, SingularityError, choose
 from dalembert.flow import Flow
 from dalembert.flows.books import AppliedWrenches, need_frames
@@ -22,19 +24,14 @@ from dalembert.kernels import check_positions, singular_mass
 from dalembert.kinematics.tasks import task
 from dalembert.model.lean import lean
 from dalembert.robot import Robot, need_robot
-from dalembert.system import Kernels
+from dalembert.system import Kernels, Limits
 
 if TYPE_CHECKING:
-    from dalembert.constrained.closure import Closure
-    from dalembert.constrained.contacts import Balance, Contact, Load
+    from dalembert.constrained.contacts import Balance, GroundContact, Load
     from dalembert.constrained.equations import ConstrainedEquations
-    from dalembert.constrained.reduced import Reduced
     from dalembert.symbolic.document import Derivation
 
 
-# How far a state may be off its constraints [in lengths of the mechanism, rad; rates and accelerations as parts of the
-# largest] before it is refused: far above what integration leaves, far below what anybody means.
-TOLERANCE = 1e-6
 # Singular values of matrices of order one below this count as zero: they are known to about 1e-15.
 RANK = 1e-9
 MASSLESS = 1e-13  # a pivot of M, as a part of its diagonal
@@ -47,12 +44,15 @@ class ConstrainedAcceleration(NamedTuple):
     multipliers: Array
 
 
-class Constrained:
+class Constrained(ConstrainedSystem):
     """A robot whose motion is constrained: by its description's loops, and by what is given here.
 
     `rows` names the k rows; their multipliers λ are the forces that the mechanism applies against the constraint, τ = M
     q̈ + h + Aᵀλ − Σ JᵀF, while wrenches F act on the robot. Rows that depend on those before them carry λ = 0, and
     `redundant` names them."""
+
+    _friction_by_default = False
+    _max_step = 0.5  # rad or m: beyond it the linear model means little
 
     def __init__(self, robot: Robot, constraints: Constraint | Sequence[Constraint] = ()) -> None:
         need_robot(robot, "Constrained")
@@ -60,13 +60,23 @@ class Constrained:
         for c in given:
             if not isinstance(c, Constraint):
                 raise InputError(
-                    f"a constraint is made by dalembert.constrained.constraint (hold, plane, couple, holonomic, …); "
-                    f"got {type(c).__name__}"
+                    "wrong-type",
+                    "constraints",
+                    c,
+                    expected="made by dalembert.constrained (hold, plane, couple, holonomic, …)",
+                    remedy="Pass one constraint, or a list of them.",
                 )
         loops = tuple(OwnLoop(loop.name, loop.kind, k) for k, loop in enumerate(robot.model.loops))
         self.constraints: tuple[Constraint, ...] = _named((*loops, *given))
         if not self.constraints:
-            raise InputError(f"{robot.name!r} has no loops and no constraint was given: there is nothing to constrain")
+            raise InputError(
+                "missing",
+                "constraints",
+                (),
+                problem=f"{robot.name!r} has no loops and no constraint was given: there is nothing to constrain",
+                expected="at least one constraint",
+                remedy="Pass constraints, or use the robot itself.",
+            )
         self.robot = robot
         inspect = check_positions(robot.model)
         self._kernels = Kernels(
@@ -116,6 +126,43 @@ class Constrained:
         return np.asarray(plain_array(q, "q") + plain_array(d, "d"))
 
     @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, in the order of q."""
+        return self.robot.joint_names
+
+    @property
+    def limits(self) -> Limits:
+        """Limits of the joints."""
+        return self.robot.limits
+
+    @property
+    def home(self) -> Array:
+        """The robot's home configuration."""
+        return self.robot.home
+
+    @property
+    def _unconstrained(self) -> Robot:
+        """The robot, whose loops its own dynamics leave open."""
+        return self.robot
+
+    def _velocity_units(self) -> list[tuple[str, str]]:
+        """Return the joint, and the unit of the velocity times time, of each entry of the velocities."""
+        return [(c.name, unit) for c in self.robot.model.coordinates for unit in c.joint.units]
+
+    def _scales(self, q: Array) -> Array:
+        """Return the length that each row's residual is compared with; one for angles.  (k,)."""
+        return np.array(self._sizes)
+
+    def _find_reversed(self, q: Array) -> str | None:
+        """Return the name of the first constraint that is held half a turn off at q."""
+        for c, function in zip(self.constraints, self.bound.functions, strict=True):
+            if isinstance(function, terms.FrameConstraint):
+                signs = terms.upright(function, self.bound.model, [float(x) for x in q])
+                if any(x <= kernels.MIN_UPRIGHT for x in signs):
+                    return c.name
+        return None
+
+    @property
     def states(self) -> tuple[str, ...]:
         """Names of x = (q, q̇), those of the tree."""
         return self.robot.states
@@ -131,34 +178,29 @@ class Constrained:
         return self.robot.units
 
     @property
-    def k(self) -> int:
-        """Number of rows, those that depend on others included."""
-        return len(self.rows)
-
-    @property
     def holonomic(self) -> bool:
         """Whether every constraint restricts positions."""
         return all(c.holonomic for c in self.constraints)
 
     @property
-    def contacts(self) -> tuple[Contact, ...]:
+    def contacts(self) -> tuple[GroundContact, ...]:
         """The constraints that are contacts with the ground."""
-        from dalembert.constrained.contacts import Contact
+        from dalembert.constrained.contacts import GroundContact
 
-        return tuple(c for c in self.constraints if isinstance(c, Contact))
+        return tuple(c for c in self.constraints if isinstance(c, GroundContact))
 
     @cached_property
     def independent_rows(self) -> bool:
         """Whether no row depends on others at ordinary states, so that the multipliers are determined."""
         q = joints.normalize(self.bound.model, [float(x) + 0.1 for x in self.robot.home])
-        A = np.array(self.bound.still(q).A, float)
+        A = np.array(terms_at_rest(self.bound, q).A, float)
         return bool(np.linalg.matrix_rank(A, RANK * np.abs(A).max()) == self.k)
 
     @cached_property
     def bound(self) -> kernels.ConstrainedModel:
         model = lean(self.robot.model)
         bound = kernels.ConstrainedModel(model, tuple(c.bind(model) for c in self.constraints), self._sizes)
-        return replace(bound, heavy=_heavy(bound, self.robot.home))
+        return replace(bound, augmentation=_augmentation(bound, self.robot.home))
 
     def kernel(self, name: str, given: Sequence[str] = (), **options: object) -> Kernel:
         """The compiled object behind a method, as `Robot.kernel`."""
@@ -168,15 +210,6 @@ class Constrained:
         with np.errstate(divide="ignore", invalid="ignore"):  # NaN compared with anything: it shows in the result
             return self._kernels.run((name, (), *options.values()), None, *arguments)
 
-    # ------------------------------------------------------------------------------------------------ the constraints
-    def residual(self, q: ArrayLike) -> Array:
-        """φ(q) [m, rad], zero where the constraints hold; zero in Pfaffian rows.  (..., k)."""
-        return self._run("residual", q)
-
-    def jacobian(self, q: ArrayLike) -> Array:
-        """A(q) = ∂φ/∂q, A q̇ = 0.  (..., k, n)."""
-        return self._run("jacobian", q)
-
     def jacobian_dot(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Ȧ(q, q̇), by the compiler's own derivative of A.  (..., k, n)."""
         if "A'" not in self._extra:
@@ -185,47 +218,6 @@ class Constrained:
         rates = np.asarray(plain_array(qd, "qd"), float)
         rates = self.robot.position_rates(q, rates) if self.robot.model.curved else rates
         return np.asarray(np.einsum("...ijl,...l->...ij", self._extra["A'"](q), rates))
-
-    def drift(self, q: ArrayLike, qd: ArrayLike) -> Array:
-        """Ȧ q̇ [m/s², rad/s²]: A q̈ + Ȧ q̇ = 0.  (..., k)."""
-        return self._run("drift", q, qd)
-
-    def rank(self, q: ArrayLike) -> int | NDArray[np.int64]:
-        """How many rows of A are independent at q, those that count in the dynamics: the freedoms of force."""
-        count = np.sum(self._run("kept", q), axis=-1).astype(int)
-        return int(count) if count.ndim == 0 else count
-
-    @cached_property
-    def generic_rank(self) -> int:
-        """The rank of A at ordinary states: the largest at some closed ones. Fewer at a state means that it is
-        singular."""
-        rng = np.random.default_rng(0)
-        found = 0
-        for spread in (0.0, 0.05, 0.3, 1.0):
-            start = self.moved(self.robot.home, spread * rng.uniform(-1, 1, self.nv))
-            closure = self.close(start, strict=False) if self.holonomic or spread == 0 else None
-            q = start if closure is None else closure.q
-            if closure is None or closure:
-                found = max(found, int(self.rank(q)))
-        return found
-
-    def freedoms(self, q: ArrayLike) -> int | NDArray[np.int64]:
-        """n − rank A(q): the freedoms of velocity."""
-        return self.nv - self.rank(q)
-
-    def redundant(self, q: ArrayLike) -> tuple[str, ...]:
-        """Names of the rows that depend on the rows before them at one state q: the same motion without them."""
-        kept = self._run("kept", q)
-        if kept.ndim != 1:
-            raise InputError(f"redundant takes one state, q (n,); got shape {np.shape(q)}")
-        return tuple(name for name, counts in zip(self.rows, kept, strict=True) if not counts)
-
-    def require(self, q: ArrayLike, qd: ArrayLike | None = None, tolerance: float = TOLERANCE) -> None:
-        """Refuse, by name, a state that does not obey the constraints; NaN passes."""
-        rates = np.zeros(self.nv) if qd is None else qd
-        off = np.asarray(self._run("off", q, rates))
-        if (off > tolerance).any():
-            self._refuse(q, rates, off > tolerance, tolerance)
 
     # ----------------------------------------------------------------------------------------------------- dynamics
     def forward_dynamics(
@@ -265,8 +257,13 @@ class Constrained:
     def _refuse_load(self, friction: bool) -> None:
         if friction and self.robot.model.friction_by_load:
             raise InputError(
-                f"the friction of {self.robot.name!r} depends on the load, and the load on λ: under constraints that "
-                "is not solved; take friction=False, or laws without load"
+                "unsupported",
+                "friction",
+                friction,
+                problem=f"the friction of {self.robot.name!r} depends on the load, and the load on λ, which is not "
+                "solved under constraints",
+                expected="False for friction laws that depend on the load",
+                remedy="Pass friction=False, or use laws without load.",
             )
 
     def _judge(self, q: ArrayLike, qd: ArrayLike, check: Array, tolerance: float, real: NDArray[np.bool_]) -> None:
@@ -280,47 +277,27 @@ class Constrained:
             one, _, state = self._state(q, qd, lost)
             gone = ", ".join(repr(name) for name in self.redundant(one))
             raise SingularityError(
-                f"the constraints are singular{state}: of {self.generic_rank} independent rows "
-                f"{int(kept[lost].flat[0])} are left ({gone} depend on others here), so that forces and motion are "
-                "not determined; keep away from it"
+                "singular",
+                "q",
+                one,
+                problem=f"the constraints are singular{state}: of {self.generic_rank} independent rows "
+                f"{int(kept[lost].flat[0])} are left ({gone} depend on others here), so forces and motion are not "
+                "determined",
+                expected="a state at which the rows are independent",
+                remedy="Keep away from this state.",
             )
         if (against > tolerance).any():
             one, _, state = self._state(q, qd, against > tolerance)
             dependent = ", ".join(repr(name) for name in self.redundant(one))
             raise SingularityError(
-                f"the constraints contradict one another{state}: {dependent or 'rows'} depend on the rows before "
-                f"them but ask for another acceleration ({np.max(against):.2g} of the largest): the state is "
-                "singular, or the rates do not obey the constraints"
+                "singular",
+                "q",
+                one,
+                problem=f"the constraints contradict one another{state}: {dependent or 'rows'} depend on the rows "
+                f"before them but require another acceleration ({np.max(against):.2g} of the largest)",
+                expected="a state at which the constraints agree",
+                remedy="The state is singular, or project(q, qd) returns rates that obey the constraints.",
             )
-
-    def _state(self, q: ArrayLike, qd: ArrayLike, bad: NDArray[np.bool_]) -> tuple[Array, Array, str]:
-        """The first bad state of a batch, and how a message calls it."""
-        index = tuple(int(i) for i in np.argwhere(bad)[0])
-        given = ((q, self.nq), (qd, self.nv))
-        one_q, one_qd = (np.broadcast_to(np.asarray(x, float), (*bad.shape, size))[index] for x, size in given)
-        return one_q, one_qd, f" in state {index}" if index else ""
-
-    def _refuse(self, q: ArrayLike, qd: ArrayLike, bad: NDArray[np.bool_], tolerance: float) -> None:
-        one, rates, state = self._state(q, qd, bad)
-        sizes = np.array(self._sizes)
-        phi = self.residual(one)
-        worst = int(np.argmax(np.abs(phi) / sizes))
-        if abs(phi[worst]) > tolerance * sizes[worst]:
-            raise InputError(
-                f"q does not obey the constraints{state}: {self.rows[worst]!r} is off by {phi[worst]:.3g}; close(q) "
-                "finds a q that does"
-            )
-        slips = self.jacobian(one) @ rates
-        worst = int(np.argmax(np.abs(slips) / sizes))
-        if abs(slips[worst]) > tolerance * sizes[worst] * (1 + np.abs(rates).max(initial=0.0)):
-            raise InputError(
-                f"qd does not obey the constraints{state}: A qd of {self.rows[worst]!r} is {slips[worst]:.3g}; "
-                "project(q, qd) takes out what is wrong"
-            )
-        raise InputError(
-            f"q does not obey the constraints{state}: frames are held half a turn off, the wrong way round; close(q) "
-            "from another start finds a q that does"
-        )
 
     def inverse_dynamics(
         self,
@@ -350,13 +327,24 @@ class Constrained:
                 self._refuse(q, qd, off, allowed)
             _, _, state = self._state(q, qd, wrong)
             raise InputError(
-                f"qdd does not obey the constraints{state}: A qdd + Ȧ qd is {check[..., 1][wrong].flat[0]:.3g} of the "
-                "largest acceleration; acceleration_projection(q) projects onto those that do"
+                "wrong-value",
+                "qdd",
+                np.asarray(qdd),
+                problem=f"qdd does not obey the constraints{state}: A qdd + Ȧ qd is "
+                f"{check[..., 1][wrong].flat[0]:.3g} of the largest acceleration",
+                expected="on the constraints",
+                remedy="acceleration_projection(q) projects onto those that are.",
             )
         if actuated is None:
             return np.asarray(tau)
         if multipliers is not None:
-            raise InputError("give multipliers, or actuated joints from which they follow, not both")
+            raise InputError(
+                "conflict",
+                "multipliers",
+                multipliers,
+                expected="left out with actuated=, from which they follow",
+                remedy="Pass one of the two.",
+            )
         return self._driven(q, np.asarray(tau), actuated)
 
     def _driven(self, q: ArrayLike, tau: Array, actuated: Sequence[str]) -> Array:
@@ -366,7 +354,7 @@ class Constrained:
         for joint in actuated:
             choose("joint", joint, names)
         if len(set(actuated)) != len(actuated):
-            raise InputError(f"a joint is named twice among the actuated ones: {', '.join(map(repr, actuated))}")
+            raise InputError("duplicate", "actuated", tuple(actuated), expected="different joints")
         columns = [names.index(joint) for joint in actuated]
         A = np.broadcast_to(self.jacobian(q), (*tau.shape[:-1], self.k, self.nv))
         ranks = np.broadcast_to(self.rank(q), tau.shape[:-1])
@@ -384,29 +372,17 @@ class Constrained:
             if short > 1e-9 * float(np.max(np.abs(tau[index]), initial=0.0)):
                 which = f"the joints {', '.join(map(repr, actuated))}" if actuated else "no joints"
                 raise SingularityError(
-                    f"{which} cannot make this motion"
+                    "infeasible",
+                    "actuated",
+                    tuple(actuated),
+                    problem=f"{which} cannot make this motion"
                     + (f" in state {index}" if index else "")
-                    + f": {short:.3g} is left over; drives are needed for each of {N.shape[0]} freedoms, in places "
-                    "where they can move it"
+                    + f": {short:.3g} is left over",
+                    expected=f"drives for each of {N.shape[0]} freedoms",
+                    remedy="Name joints that can move them.",
                 )
             result[(*index, columns)] = found
         return result
-
-    def projection(self, q: ArrayLike) -> Array:
-        """P = I − AᵀΛ⁻¹AM⁻¹: of torques the part that moves the mechanism; I − P is what presses against the
-        constraints. P τ = P (M q̈ + h), rank P = n − k.  (..., n, n).  [Fakhari 3], (5)."""
-        return np.swapaxes(self._run("projection", q), -1, -2)
-
-    def acceleration_projection(self, q: ArrayLike) -> Array:
-        """P_q̈ = M⁻¹PM = I − M⁻¹AᵀΛ⁻¹A: P_q̈ q̈ = P_q̈ M⁻¹(τ − h).  (..., n, n).  [Fakhari 3]."""
-        return self._run("projection", q)
-
-    def project(self, q: ArrayLike, qd: ArrayLike, steps: int = 1) -> tuple[Array, Array]:
-        """The state brought nearer to the constraints: Newton steps q − M⁻¹AᵀΛ⁻¹φ, then q̇ − M⁻¹AᵀΛ⁻¹A q̇, both the
-        shortest in the metric of M.  (..., n) each."""
-        for _ in range(count("steps", steps, 1)):
-            q, _ = self._run("projected", q, qd)
-        return np.asarray(q), np.asarray(self._run("projected", q, qd)[1])
 
     # ------------------------------------------------------------------------------------------------ forces
     def constraint_wrench(self, q: ArrayLike, multipliers: ArrayLike, name: str | None = None) -> Array:
@@ -414,7 +390,7 @@ class Constrained:
 
         It is in world axes at the second frame's origin, (..., 6). Of a relation to the world it acts on the robot.
         `name`: which constraint, if there are several."""
-        place, function = self._held(name)
+        place, function = self._frame_constraint(name)
         key = ("wrench", place.start)
         if key not in self._extra:
             rows = place.stop - place.start
@@ -430,17 +406,27 @@ class Constrained:
     def _multipliers(self, multipliers: ArrayLike) -> Array:
         return array("multipliers", multipliers, (..., self.k), meaning="one per row", nan=True)
 
-    def _held(self, name: str | None) -> tuple[slice, terms.Held]:
-        held = [c for c, f in zip(self.constraints, self.bound.functions, strict=True) if isinstance(f, terms.Held)]
-        names = [c.name for c in held]
+    def _frame_constraint(self, name: str | None) -> tuple[slice, terms.FrameConstraint]:
+        between = [
+            c
+            for c, f in zip(self.constraints, self.bound.functions, strict=True)
+            if isinstance(f, terms.FrameConstraint)
+        ]
+        names = [c.name for c in between]
         if name is None:
             if len(names) != 1:
                 choices = ", ".join(map(repr, names)) or "none has one"
-                raise InputError(f"say which constraint's wrench with name=: {choices}")
+                raise InputError(
+                    "missing",
+                    "name",
+                    None,
+                    expected=f"the name of one constraint between frames: {choices}",
+                    remedy="Pass name=.",
+                )
             name = names[0]
         choose("constraint between frames", name, names)
         function = self.bound.functions[[c.name for c in self.constraints].index(name)]
-        assert isinstance(function, terms.Held)
+        assert isinstance(function, terms.FrameConstraint)
         return self._places[name], function
 
     def tip_wrench(self, q: ArrayLike, multipliers: ArrayLike, frame: str | None = None, rows: Any = None) -> Array:
@@ -462,9 +448,13 @@ class Constrained:
         left = np.abs(np.einsum("...in,...i->...n", J, F) - b)
         if (left > 1e-8 * np.abs(b).max(axis=-1, initial=0.0, keepdims=True)).any():
             raise SingularityError(
-                f"no wrench at frame {self.robot.model.frame(frame).name!r} in the rows {', '.join(chosen.names)} does "
-                f"what the constraints do: {left.max():.3g} N m is left; the constraint acts elsewhere or in other "
-                "rows, or J is singular here"
+                "infeasible",
+                "frame",
+                self.robot.model.frame(frame).name,
+                problem=f"no wrench at frame {self.robot.model.frame(frame).name!r} in the rows "
+                f"{', '.join(chosen.names)} does what the constraints do: {left.max():.3g} N m is left",
+                expected="a frame and rows at which the constraints act",
+                remedy="The constraint acts elsewhere or in other rows, or J is singular here.",
             )
         return np.asarray(F)
 
@@ -515,30 +505,6 @@ class Constrained:
 
         return loads(self, multipliers)
 
-    # ------------------------------------------------------------------------------------------------ closed chains
-    def close(
-        self, q: ArrayLike | None = None, *, fixed: Sequence[str] = (), tolerance: float = 1e-12, strict: bool = True
-    ) -> Closure:
-        """The nearest closed configuration that Newton's method finds from q (the robot's home), with the joints
-        `fixed` held where they are. One that cannot be closed is refused by name; with strict=False its certificate
-        is returned."""
-        from dalembert.constrained.closure import close
-
-        return close(self, q, fixed, tolerance, strict)
-
-    def independent(self, q: ArrayLike) -> tuple[str, ...]:
-        """n − rank A joints whose rates may be chosen at q, the others following: the best conditioned choice that
-        pivoting finds."""
-        from dalembert.constrained.reduced import independent
-
-        return independent(self, q)
-
-    def reduced(self, q: ArrayLike, independent: Sequence[str] | None = None) -> Reduced:
-        """The dynamics in independent joints, without multipliers; which ones, if not named, is chosen at q."""
-        from dalembert.constrained.reduced import Reduced
-
-        return Reduced(self, q, independent)
-
     def equations(
         self,
         symbolic: str | Sequence[str] = "all",
@@ -584,6 +550,44 @@ class Constrained:
         return flow(self, stabilize, friction, *decay, applied, switch("books", books))
 
 
+def impact(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    restitution: float = 0.0,
+    *,
+    constraints: Constraint | Sequence[Constraint] = (),
+    tolerance: float | None = TOLERANCE,
+) -> Impact:
+    """Return the rates of a robot after an impact with constraints, and with its description's loops.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, on the constraints.
+    qd : array_like, shape (..., nv)
+        Rates before the impact.
+    restitution : float, default 0
+        From 0 (plastic) to 1 (elastic).
+    constraints : Constraint or sequence of Constraint, optional
+        The frames that hit something, for example `dalembert.constrained.contact(frame, point)`.
+    tolerance : float or None
+        How far q may be off the constraints.
+
+    Returns
+    -------
+    Impact
+        As from `Constrained.impact`. Without loops and constraints the rates do not change.
+    """
+    given = (constraints,) if isinstance(constraints, Constraint) else tuple(constraints)
+    if not (given or robot.model.loops):
+        array("q", q, (..., robot.nq), meaning="one per position", nan=True)
+        rates = array("qd", qd, (..., robot.nv), meaning="one per velocity", nan=True)
+        return Impact(rates, np.zeros((*rates.shape[:-1], 0)))
+    system = robot.once(("impact", given), lambda: Constrained(robot, given))
+    return system.impact(q, qd, restitution, tolerance=tolerance)
+
+
 def _tolerance(value: float | None) -> float | None:
     return None if value is None else number("tolerance", value, least=0.0)
 
@@ -593,7 +597,7 @@ def _size(robot: Robot, functions: Sequence[terms.Function]) -> float:
     are zero."""
     places = [body.placement.p for body in robot.model.bodies]
     for f in functions:
-        if isinstance(f, terms.Held):
+        if isinstance(f, terms.FrameConstraint):
             places += [f.first.pose.p, f.second.pose.p]
     longest = max((float(np.linalg.norm(np.array(p, float))) for p in places), default=0.0)
     return longest or 1.0
@@ -601,23 +605,23 @@ def _size(robot: Robot, functions: Sequence[terms.Function]) -> float:
 
 def _sizes(function: terms.Function, count: int, size: float) -> tuple[float, ...]:
     """What the residuals of a constraint's rows are compared with."""
-    if isinstance(function, terms.Held):
+    if isinstance(function, terms.FrameConstraint):
         return tuple(size if length else 1.0 for length in function.relation.lengths)
     return (1.0,) * count
 
 
-def _heavy(bound: kernels.ConstrainedModel, home: Array) -> float:
+def _augmentation(bound: kernels.ConstrainedModel, home: Array) -> float:
     """ρ of M + ρ AᵀA: zero where M is positive definite by itself, else of M's own size."""
     q = joints.normalize(bound.model, [float(x) + 0.1 for x in home])
     M = np.array(bound.mass(q), float)
     if not M.size or (np.linalg.eigvalsh(M / _outer(M))[0] > MASSLESS and (np.diag(M) > 0).all()):
         return 0.0
-    A = np.array(bound.still(q).A, float)
-    heavy = float(np.max(np.diag(M), initial=0.0) / max(np.max(np.sum(A * A, axis=1), initial=0.0), 1e-300))
-    held = M + heavy * A.T @ A
-    if not (np.diag(held) > 0).all() or np.linalg.eigvalsh(held / _outer(held))[0] <= MASSLESS:
+    A = np.array(terms_at_rest(bound, q).A, float)
+    rho = float(np.max(np.diag(M), initial=0.0) / max(np.max(np.sum(A * A, axis=1), initial=0.0), 1e-300))
+    augmented = M + rho * A.T @ A
+    if not (np.diag(augmented) > 0).all() or np.linalg.eigvalsh(augmented / _outer(augmented))[0] <= MASSLESS:
         raise singular_mass(bound.model)
-    return heavy
+    return rho
 
 
 def _outer(M: Array) -> Array:
@@ -643,23 +647,28 @@ def _counted(c: Constraint, function: terms.Function, robot: Robot) -> int:
     q = joints.normalize(robot.model, [0.1 * (k + 1) for k in range(robot.nq)])
     qd = [0.1 * (k + 1) for k in range(robot.nv)]
     try:
-        if isinstance(function, terms.Pfaffian):
+        if isinstance(function, terms.PfaffianFunction):
             rows = function.function(q, *(kinematics.frame_pose(robot.model, q, f) for f in function.frames))
             _sized(c, [len(row) for row in rows], robot)
         found = function(robot.model, q, qd)
     except DalembertError:
         raise
     except Exception as error:
-        raise InputError(f"the function of constraint {c.name!r} failed on q = {q}: {error}") from error
+        problem = f"the function of constraint {c.name!r} failed on q = {q}: {error}"
+        raise InputError("failed", "function", q, problem=problem) from error
     if not found.phi:
-        raise InputError(f"constraint {c.name!r} has no rows")
+        raise InputError("wrong-shape", "function", (), problem=f"constraint {c.name!r} has no rows")
     return len(found.phi)
 
 
 def _sized(c: Constraint, lengths: Sequence[int], robot: Robot) -> None:
     for length in lengths:
         if length != robot.nv:
-            what = f"constraint {c.name!r} gives rows of {length} numbers"
+            what = "velocities" if robot.model.curved else "joints"
             raise InputError(
-                f"{what}; {robot.name!r} has {robot.nv} {'velocities' if robot.model.curved else 'joints'}"
+                "wrong-shape",
+                "function",
+                length,
+                problem=f"constraint {c.name!r} gives rows of {length} numbers; {robot.name!r} has {robot.nv} {what}",
+                expected=f"rows of {robot.nv} numbers",
             )

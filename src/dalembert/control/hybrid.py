@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalembert.algorithms import constrained_dynamics, linear, newton_euler
+from dalembert.algorithms import linear, mechanics, newton_euler
 from dalembert.arguments import array, need
 from dalembert.constrained.system import Constrained
 from dalembert.control.computed_torque import set_acceleration_gains
@@ -83,7 +83,7 @@ class HybridForce(Controller):
             kp, kd, force, *own = gains.read(p)
             w = total(qdd_d, kd(sub(qd_d, qd)), kp(sub(q_d, q)))
             M, found = bound.mass(q), bound.terms(q, qd)
-            factors = constrained_dynamics.factor(M, found.A)
+            factors = mechanics.factor(M, found.A)
             allowed = factors.acceleration(linear.apply(M, w), [-d for d in found.drift]).qdd
             press = list(force.p)
             if own:

@@ -17,7 +17,17 @@ from dalembert.actuation.driven import DrivenRobot
 from dalembert.actuation.motors import DCMotor
 from dalembert.algorithms import linear
 from dalembert.arguments import need
-from dalembert.control.conditions import FAILS, HOLDS, SAMPLES, UNKNOWN, Condition, Conditions, assumed, exact_model
+from dalembert.control.conditions import (
+    FAILS,
+    HOLDS,
+    SAMPLES,
+    UNKNOWN,
+    Condition,
+    Conditions,
+    assumed,
+    exact_model,
+    make_conditions,
+)
 from dalembert.control.controller import Controller, measures, torques
 from dalembert.control.diagrams import MOTION
 from dalembert.control.gains import Gains, must
@@ -34,7 +44,12 @@ def reflect_motors(driven: DrivenRobot) -> Robot:
     """The robot with its motors' inertia reflected, N² J_m in M: what a controller of joint torques should believe in.
     Needs one motor per joint."""
     if not driven.transmission.diagonal:
-        raise InputError("with belts or differentials rotors couple the joints: there is no robot with N² J_m alone")
+        raise InputError(
+            "wrong-structure",
+            "driven",
+            problem="belts or differentials couple the rotors to several joints, so no robot has the inertias N² "
+            "J_m alone",
+        )
     if not any(driven.inertias):
         return driven.robot
     robot = driven.robot
@@ -66,14 +81,19 @@ class VoltageControl(Controller):
         law = self.controller.law()
         if law.outputs != torques(self.driven.robot) or law.measures != measures(self.driven.robot):
             raise InputError(
-                f"VoltageControl takes a controller of the joint torques of {self.driven.robot.name!r}, from (q, q̇) "
-                f"alone; {law.name!r} drives {', '.join(law.outputs[:3])}"
+                "conflict",
+                problem=f"VoltageControl needs a controller of the joint torques of {self.driven.robot.name!r} "
+                f"from (q, q̇) alone, and {law.name!r} drives {', '.join(law.outputs[:3])}",
             )
 
     def finish(self) -> None:
         G = np.array(self.driven.transmission.matrix)
         if np.linalg.matrix_rank(G) < G.shape[1]:
-            raise InputError("the motors do not drive every joint: joint torques cannot be chosen freely")
+            raise InputError(
+                "wrong-structure",
+                "driven",
+                problem="the motors do not drive every joint, so the joint torques cannot be chosen freely",
+            )
 
     @property
     def robot(self) -> Robot:  # type: ignore[override]
@@ -158,7 +178,8 @@ class VoltageControl(Controller):
             {"L/(R + k_c)": slowest},
             "" if slowest == 0 else "ten times faster than the loop is the usual wish",
         )
-        items = (self._belief() if c == exact_model() else c for c in found.items)
-        return Conditions(
-            found.claim, f"{found.source}; {self.source}", (*items, lag, assumed("the supply is not at its limits"))
+        items = (self._belief() if c == exact_model() else c for c in found)
+        facts = found.facts
+        return make_conditions(
+            facts.claim, f"{facts.source}; {self.source}", (*items, lag, assumed("the supply is not at its limits"))
         )

@@ -175,11 +175,12 @@ def solve(A: Matrix, B: Matrix) -> Matrix:
     if A.rows > 3:
         return A.LUsolve(B)
     determinant = tidy(A.det(method="berkowitz"))
+    return (A.adjugate(method="berkowitz") * B).applyfunc(lambda x: quotient(x, determinant))
 
-    def quotient(x: Expression) -> Expression:
-        return sp.cancel(x / determinant) if x.count_ops() < CANCEL else x / determinant
 
-    return (A.adjugate(method="berkowitz") * B).applyfunc(quotient)
+def quotient(x: Expression, determinant: Expression) -> Expression:
+    """Return x / determinant without common factors, unless x is long."""
+    return sp.cancel(x / determinant) if x.count_ops() < CANCEL else x / determinant
 
 
 def shortened(x: Expression) -> Expression:

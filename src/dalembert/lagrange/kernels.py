@@ -1,6 +1,6 @@
 """The table: which derived terms, of which arguments and options, give which array.
 
-How a Lagrangian system moves: the flow that `simulate` integrates.
+A system's terms are a `Mechanics`, so that constraints, projections and impacts are those of `constrained.kernels`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dalembert import scalar
-from dalembert.algorithms import linear
-from dalembert.algorithms.linear import apply, product, solve_ldl, transposed
+from dalembert.algorithms import linear, mechanics
+from dalembert.algorithms.constraints import Terms
+from dalembert.algorithms.linear import apply, transposed
 from dalembert.arguments import switch
 from dalembert.compile.interpret import replay
-from dalembert.errors import InputError, SingularityError, unknown
-from dalembert.flow import MULTIPLIER, Array, Flow, Scalars
+from dalembert.constrained.kernels import SHARED
+from dalembert.errors import InputError, SingularityError, choose
+from dalembert.flow import MULTIPLIER, Flow, Scalars
 from dalembert.lagrange.derive import Derived, Energies
 from dalembert.lagrange.symbols import Alphabet, Expression
 from dalembert.scalar import Scalar
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
 
 STABILIZERS = ("projection", "baumgarte")
 ENERGIES = ("kinetic_energy", "potential_energy")
-TOLERANCE = 1e-6  # how far a state may be off the constraints, as `constrained.system` has it
-# What a kernel may need its system to have, as `TracedTerms` counts it.
-COUNTED = {"m": "inputs", "k": "constraints", "h": "holonomic constraints"}
+# What a kernel may need its system to have, as `LagrangianTerms` counts it.
+COUNTED = {"m": "inputs", "k": "constraints"}
 _STATE = ("q", "qd", "tau")
 # One row per SymPy head. With trace nodes this makes kernels; with floats it evaluates. Equal subexpressions are
 # converted once, and the graph shares whatever is equal after that.
@@ -50,32 +49,39 @@ def lagrangian_flow(
     beta: float,
 ) -> Flow:
     """See `LagrangianSystem.flow`."""
-    if stabilize is not None and stabilize not in STABILIZERS:
-        raise unknown("stabilize", stabilize, STABILIZERS)
-    stabilize = stabilize if system.multiplier_symbols else None
+    if stabilize is not None:
+        choose("stabilize", stabilize, STABILIZERS, "stabilize")
+    stabilize = stabilize if system.rows else None
     n, m, rough = system.n, len(system.inputs), switch("friction", friction)
     constraints = system.multiplier_symbols if books else ()
+    decay = {"alpha": alpha, "beta": beta} if stabilize == "baumgarte" else {}
+    options: dict[str, dict[str, Any]] = {
+        "forward_dynamics": {"friction": rough, **decay},
+        "multipliers": {"friction": rough},
+    }
 
     def program(name: str) -> tuple[tuple[str, ...], Any]:
-        options: dict[str, Any] = {"friction": rough} if name in ("forward_dynamics", "multipliers") else {}
-        kernel = system.kernel(name, parameters=parameters, **options)
+        kernel = system.kernel(name, parameters=parameters, **options.get(name, {}))
         return kernel.arguments, kernel.program
 
-    names = ["forward_dynamics", *(["input_matrix"] if system.input_symbols else [])]
     stored = ENERGIES if switch("energies", energies) or switch("books", books) else ()
-    names += [
+    names = [
+        "forward_dynamics",
+        *(["input_matrix"] if system.input_symbols else []),
         *stored,
         *(["applied_force", "friction_torque"] if books else []),
         *(["multipliers"] if constraints else []),
-        *(["corrections"] if stabilize else []),
+        *(["projected"] if stabilize == "projection" else []),
     ]
     programs = {name: program(name) for name in names}
 
-    def value(name: str, x: Scalars, u: Scalars, tau: Scalars = ()) -> list[Scalar]:
+    def values(name: str, x: Scalars, u: Scalars, tau: Scalars = ()) -> list[list[Scalar]]:
         arguments, made = programs[name]
         at = {"q": x[:n], "qd": x[n:], "tau": tau, "parameters": u[m:]}
-        (found,) = replay(made, [at[argument] for argument in arguments])
-        return found
+        return replay(made, [at[argument] for argument in arguments])
+
+    def value(name: str, x: Scalars, u: Scalars, tau: Scalars = ()) -> list[Scalar]:
+        return values(name, x, u, tau)[0]
 
     def force(x: Scalars, u: Scalars) -> Scalars:
         if not system.input_symbols:
@@ -84,14 +90,11 @@ def lagrangian_flow(
         return [linear.inner(flat[i * m : (i + 1) * m], u[:m]) for i in range(n)]
 
     def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
-        qdd = value("forward_dynamics", x, u, force(x, u))
-        if stabilize == "baumgarte":
-            off = value("corrections", x, u)
-            qdd = [a + beta**2 * b + 2.0 * alpha * c for a, b, c in zip(qdd, off[:n], off[n:], strict=True)]
-        return [*x[n:], *qdd]
+        return [*x[n:], *value("forward_dynamics", x, u, force(x, u))]
 
     def settle(t: Scalar, before: Scalars, x: Scalars, u: Scalars) -> list[Scalar]:
-        return [a + b for a, b in zip(x, value("corrections", x, u), strict=True)]
+        q, qd = values("projected", x, u)
+        return [*q, *qd]
 
     def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         seen = [value(name, x, u)[0] for name in stored]
@@ -113,228 +116,215 @@ def lagrangian_flow(
         settle=settle if stabilize == "projection" else None,
         outputs=(*stored, *(added if books else ())),
         observe=observe if stored else None,
-        check=(lambda x: _check(system, x)) if system.multiplier_symbols and not parameters else None,
+        check=(lambda x: system.require(x[..., :n], x[..., n:])) if system.rows and not parameters else None,
         drives=m,
     )
 
 
-def _check(system: LagrangianSystem, x: Array) -> None:
-    """Refuse states that are off the system's constraints."""
-    q, qd = np.split(x.reshape(-1, 2 * system.n), 2, axis=1)
-    rates = np.einsum("bij,bj->bi", np.asarray(system.constraint_matrix(q)), qd)
-    off = [("qd0", rates, "rate of constraint")]
-    if system.holonomic:
-        off.insert(0, ("q0", np.asarray(system.constraint_error(q)), "constraint"))
-    for what, error, of in off:
-        if error.size and np.abs(error).max() > TOLERANCE:
-            row, k = np.unravel_index(int(np.argmax(np.abs(error))), error.shape)
-            raise InputError(
-                f"{what} does not obey the constraints of {system.name!r}: {of} {k + 1} is {error[row, k]:.3g}"
-            )
-
-
 @dataclass(frozen=True)
-class TracedTerms:
-    """One system's terms, ready to be traced; `numbers` are its parameters' values."""
+class LagrangianTerms:
+    """One system's terms, ready to be traced: a `Mechanics`. `numbers` are its parameters' values."""
 
     name: str
     alphabet: Alphabet
     energies: Energies
-    terms: Derived
-    numbers: Mapping[Any, float | None]
+    derived: Derived
+    numbers: Mapping[Any, Any]
+    augmentation: float = 0.0
 
     @property
-    def n(self) -> int:
+    def nq(self) -> int:
+        return len(self.alphabet.q)
+
+    @property
+    def nv(self) -> int:
         return len(self.alphabet.q)
 
     @property
     def k(self) -> int:
-        return len(self.terms.A)
-
-    @property
-    def h(self) -> int:
-        return len(self.energies.holonomic)
+        return len(self.derived.A)
 
     @property
     def m(self) -> int:
         return len(self.energies.inputs)
 
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        return (1.0,) * self.k
 
-@dataclass(frozen=True)
-class Values:
-    """One system's terms as scalars, converted when asked for."""
+    def at(self, term: Any, q: Scalars, qd: Scalars = ()) -> Any:
+        """Return an expression, or nested rows of them, as scalars."""
+        values = {symbol: x for symbol, x in self.numbers.items() if x is not None}
+        values |= dict(zip(self.alphabet.q, q, strict=True)) | dict(zip(self.alphabet.qd, qd, strict=False))
+        of = converter(values)
 
-    energies: Energies
-    terms: Derived
-    of: Callable[[Any], Any]
-    a: Arguments
+        def each(x: Any) -> Any:
+            return [each(part) for part in x] if isinstance(x, tuple) else of(x)
 
-    def rows(self, name: str) -> list[list[Any]]:
-        return [self.each(row) for row in getattr(self.terms, name)]
+        return each(term)
 
-    def row(self, name: str) -> list[Any]:
-        return self.each(getattr(self.terms, name))
+    def mass(self, q: Scalars) -> list[list[Scalar]]:
+        rows: list[list[Scalar]] = self.at(self.derived.M, q)
+        return rows
 
-    def each(self, terms: Sequence[Any]) -> list[Any]:
-        return [self.of(x) for x in terms]
+    def coriolis(self, a: Arguments) -> list[Scalar]:
+        return apply(self.at(self.derived.C, a["q"], a["qd"]), a["qd"])
+
+    def bias(self, a: Arguments, o: Options) -> list[Scalar]:
+        """Return h = C q̇ + g [+ ∂R/∂q̇] − ψ₀."""
+        d, q, qd = self.derived, a["q"], a["qd"]
+        friction = self.at(d.friction, q, qd) if o.get("friction", False) else [0.0] * self.nv
+        return _sum(self.coriolis(a), self.at(d.g, q), friction, [-x for x in self.at(d.forces, q, qd)])
+
+    def terms(self, q: Scalars, qd: Scalars) -> Terms:
+        phi = self.at(self.energies.holonomic, q)
+        drift = apply(self.at(self.derived.A_dot, q, qd), qd)
+        return Terms([*phi, *[0.0] * (self.k - len(phi))], self.at(self.derived.A, q), drift)
+
+    def moved(self, q: Scalars, d: Scalars) -> list[Scalar]:
+        return [a + b for a, b in zip(q, d, strict=True)]
+
+    def upright(self, q: Scalars) -> list[Scalar]:
+        return []
 
 
 def _row(
-    name: str,
     arguments: tuple[str, ...],
-    trace: Callable[[Values, Options], Any],
-    shape: Callable[[TracedTerms], Shape],
+    trace: Callable[[LagrangianTerms, Arguments, Options], Any],
+    shapes: Callable[[LagrangianTerms, Options], tuple[Shape, ...]],
     *,
-    friction: bool = False,
+    options: Options | None = None,
     optional: tuple[str, ...] = (),
     needs: str = "",
-) -> tuple[str, Row[TracedTerms]]:
-    """A row whose function takes the system's terms as scalars. `parameters` named in its options are symbols whose
-    numbers are the kernel's last argument. `needs`: what the system must have, as `TracedTerms` counts it."""
+) -> Row[LagrangianTerms]:
+    """Return a row whose option `parameters` names symbols whose numbers are the kernel's last argument.
 
-    def run(s: TracedTerms, a: Arguments, o: Options) -> object:
-        values = {symbol: x for symbol, x in s.numbers.items() if x is not None}
-        values |= dict(zip(s.alphabet.q, a["q"], strict=True))
-        values |= dict(zip(s.alphabet.qd, a.get("qd", ()), strict=False))
-        values |= dict(zip(o["parameters"], a.get("parameters", ()), strict=True))
-        return trace(Values(s.energies, s.terms, converter(values), a), o)
+    `needs` is what the system must have, as `LagrangianTerms` counts it."""
 
-    def prepare(s: TracedTerms, names: tuple[str, ...], o: Options) -> TracedTerms:
+    def run(s: LagrangianTerms, a: Arguments, o: Options) -> object:
+        given = dict(zip(o["parameters"], a.get("parameters", ()), strict=True))
+        return trace(replace(s, numbers={**s.numbers, **given}), a, o)
+
+    def prepare(s: LagrangianTerms, names: tuple[str, ...], o: Options) -> LagrangianTerms:
         for count in (needs, "k" if "multipliers" in names else ""):
             if count and getattr(s, count) == 0:
-                raise InputError(f"{s.name!r} has no {COUNTED[count]}: {name} does not exist for it")
+                what = COUNTED[count]
+                raise InputError(
+                    "missing",
+                    what,
+                    problem=f"{s.name!r} has no {what}",
+                    remedy=f"Pass {what}= when you make the system.",
+                )
         missing = [symbol.name for symbol, x in s.numbers.items() if x is None and symbol not in o["parameters"]]
         if missing:
-            have, it_is = ("has", "it is") if len(missing) == 1 else ("have", "they are")
+            have, are = ("has", "it is not a coordinate") if len(missing) == 1 else ("have", "they are not coordinates")
             raise InputError(
-                f"numbers are wanted of {s.name!r}, but {', '.join(missing)} {have} none: {it_is} no coordinate "
-                f"({', '.join(s.alphabet.names)}), so give a value by system.with_parameters({missing[0]}=…)"
+                "missing",
+                missing[0],
+                problem=f"{', '.join(missing)} of {s.name!r} {have} no number; {are} ({', '.join(s.alphabet.names)})",
+                expected="a number",
+                remedy=f"system.with_parameters({missing[0]}=…) gives it one.",
             )
         return s
 
-    options = {"parameters": (), **({"friction": True} if friction else {})}
-    return name, Row(arguments, run, lambda s, o: (shape(s),), options, optional, prepare)
+    return Row(arguments, run, shapes, {"parameters": (), **(options or {})}, optional, prepare)
 
 
 def _sum(*vectors: list[Any]) -> list[Any]:
     return [sum(parts[1:], parts[0]) for parts in zip(*vectors, strict=True)]
 
 
-def _minus(vector: list[Any]) -> list[Any]:
-    return [-x for x in vector]
-
-
-def _coriolis(x: Values) -> list[Any]:
-    return apply(x.rows("C"), x.a["qd"])
-
-
-def _bias(x: Values, o: Options) -> list[Any]:
-    """h = C q̇ + g [+ ∂R/∂q̇] − ψ₀."""
-    friction = x.row("friction") if o.get("friction", False) else [0.0] * len(x.terms.g)
-    return _sum(_coriolis(x), x.row("g"), friction, _minus(x.row("forces")))
-
-
-def _inverse_dynamics(x: Values, o: Options) -> list[Any]:
-    tau = _sum(apply(x.rows("M"), x.a["qdd"]), _bias(x, o))
-    if "multipliers" in x.a:
-        tau = _sum(tau, apply(transposed(x.rows("A")), x.a["multipliers"]))
+def _inverse_dynamics(s: LagrangianTerms, a: Arguments, o: Options) -> list[Any]:
+    tau = _sum(apply(s.mass(a["q"]), a["qdd"]), s.bias(a, o))
+    if "multipliers" in a:
+        tau = _sum(tau, apply(transposed(s.at(s.derived.A, a["q"])), a["multipliers"]))
     return tau
 
 
-def _multipliers(x: Values, o: Options) -> list[Any]:
-    """λ = (A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ (τ − h) + Ȧ q̇)."""
-    M, A = x.rows("M"), x.rows("A")
-    free = solve_ldl(M, _sum(x.a["tau"], _minus(_bias(x, o))))
-    S = product(A, transposed([solve_ldl(M, row) for row in A]))
-    return solve_ldl(S, _sum(apply(A, free), apply(x.rows("A_dot"), x.a["qd"])))
+def _multipliers(s: LagrangianTerms, a: Arguments, o: Options) -> list[Any]:
+    return mechanics.accelerations(s, a, o)[0].force
 
 
-def _constraint_forces(x: Values, o: Options) -> list[Any]:
-    return apply(transposed(x.rows("A")), _multipliers(x, o))
+def _constraint_forces(s: LagrangianTerms, a: Arguments, o: Options) -> list[Any]:
+    return apply(transposed(s.at(s.derived.A, a["q"])), _multipliers(s, a, o))
 
 
-def _corrections(x: Values, o: Options) -> list[list[Any]]:
-    """(δq, δq̇) = −M⁻¹AᵀΛ⁻¹ (φ, A q̇), Λ = A M⁻¹ Aᵀ: a Newton step onto the constraints, and the rates that violate
-    them taken out, both the shortest in the metric of M."""
-    M, A = x.rows("M"), x.rows("A")
-    columns = [solve_ldl(M, row) for row in A]
-    S, phi = product(A, transposed(columns)), x.each(x.energies.holonomic)
-    off = [*phi, *([0.0] * (len(A) - len(phi)))], apply(A, x.a["qd"])
-    return [_minus(apply(transposed(columns), solve_ldl(S, wrong))) for wrong in off]
+def _forward_dynamics(s: LagrangianTerms, a: Arguments, o: Options) -> list[Any]:
+    return mechanics.accelerations(s, a, o)[0].qdd
 
 
-def _forward_dynamics(x: Values, o: Options) -> list[Any]:
-    """q̈ = M⁻¹ (τ − h − Aᵀλ)."""
-    forces = _sum(x.a["tau"], _minus(_bias(x, o)))
-    if x.terms.A:
-        forces = _sum(forces, _minus(_constraint_forces(x, o)))
-    return solve_ldl(x.rows("M"), forces)
-
-
-def _mass_matrix_dot(x: Values, o: Options) -> list[list[Any]]:
+def _mass_matrix_dot(s: LagrangianTerms, a: Arguments, o: Options) -> list[list[Any]]:
     """Ṁ = C + Cᵀ, because Ṁ − 2C is skew."""
-    C = x.rows("C")
+    C = s.at(s.derived.C, a["q"], a["qd"])
     return [_sum(row, column) for row, column in zip(C, transposed(C), strict=True)]
 
 
-ROWS: dict[str, Row[TracedTerms]] = dict(
-    (
-        _row("mass_matrix", ("q",), lambda x, o: x.rows("M"), lambda s: (s.n, s.n)),
-        _row("mass_matrix_dot", ("q", "qd"), _mass_matrix_dot, lambda s: (s.n, s.n)),
-        _row("coriolis_matrix", ("q", "qd"), lambda x, o: x.rows("C"), lambda s: (s.n, s.n)),
-        _row("coriolis_torque", ("q", "qd"), lambda x, o: _coriolis(x), lambda s: (s.n,)),
-        _row("bias_torque", ("q", "qd"), lambda x, o: _sum(_coriolis(x), x.row("g")), lambda s: (s.n,)),
-        _row("friction_torque", ("q", "qd"), lambda x, o: x.row("friction"), lambda s: (s.n,)),
-        _row("applied_force", ("q", "qd"), lambda x, o: x.row("forces"), lambda s: (s.n,)),
-        _row(
-            "christoffel",
-            ("q",),
-            lambda x, o: [[x.each(row) for row in rows] for rows in x.terms.Gamma],
-            lambda s: (s.n, s.n, s.n),
-        ),
-        _row("gravity_torque", ("q",), lambda x, o: x.row("g"), lambda s: (s.n,)),
-        _row("kinetic_energy", ("q", "qd"), lambda x, o: x.of(x.energies.kinetic), lambda s: ()),
-        _row("potential_energy", ("q",), lambda x, o: x.of(x.energies.potential), lambda s: ()),
-        _row("dissipation", ("q", "qd"), lambda x, o: x.of(x.energies.dissipation), lambda s: ()),
-        _row("input_matrix", ("q",), lambda x, o: x.rows("B"), lambda s: (s.n, s.m), needs="m"),
-        _row(
-            "inverse_dynamics",
-            ("q", "qd", "qdd"),
-            _inverse_dynamics,
-            lambda s: (s.n,),
-            friction=True,
-            optional=("multipliers",),
-        ),
-        _row("forward_dynamics", _STATE, _forward_dynamics, lambda s: (s.n,), friction=True),
-        _row("multipliers", _STATE, _multipliers, lambda s: (s.k,), friction=True, needs="k"),
-        _row("constraint_forces", _STATE, _constraint_forces, lambda s: (s.n,), friction=True, needs="k"),
-        _row("constraint_matrix", ("q",), lambda x, o: x.rows("A"), lambda s: (s.k, s.n), needs="k"),
-        _row("constraint_matrix_dot", ("q", "qd"), lambda x, o: x.rows("A_dot"), lambda s: (s.k, s.n), needs="k"),
-        _row("corrections", ("q", "qd"), _corrections, lambda s: (2, s.n), needs="k"),
-        _row("constraint_error", ("q",), lambda x, o: x.each(x.energies.holonomic), lambda s: (s.h,), needs="h"),
-    )
-)
+def _vector(s: LagrangianTerms, o: Options) -> tuple[Shape, ...]:
+    return ((s.nv,),)
+
+
+def _square(s: LagrangianTerms, o: Options) -> tuple[Shape, ...]:
+    return ((s.nv, s.nv),)
+
+
+def _of_rows(s: LagrangianTerms, o: Options) -> tuple[Shape, ...]:
+    return ((s.k,),)
+
+
+def _number(s: LagrangianTerms, o: Options) -> tuple[Shape, ...]:
+    return ((),)
+
+
+_ROUGH: Options = {"friction": True}
+ROWS: dict[str, Row[LagrangianTerms]] = {
+    **{name: _row(row.arguments, row.trace, row.shapes, needs="k") for name, row in SHARED.items()},
+    "jacobian_dot": _row(
+        ("q", "qd"), lambda s, a, o: s.at(s.derived.A_dot, a["q"], a["qd"]), lambda s, o: ((s.k, s.nv),), needs="k"
+    ),
+    "mass_matrix": _row(("q",), lambda s, a, o: s.mass(a["q"]), _square),
+    "mass_matrix_dot": _row(("q", "qd"), _mass_matrix_dot, _square),
+    "coriolis_matrix": _row(("q", "qd"), lambda s, a, o: s.at(s.derived.C, a["q"], a["qd"]), _square),
+    "coriolis_torque": _row(("q", "qd"), lambda s, a, o: s.coriolis(a), _vector),
+    "bias_torque": _row(("q", "qd"), lambda s, a, o: _sum(s.coriolis(a), s.at(s.derived.g, a["q"])), _vector),
+    "friction_torque": _row(("q", "qd"), lambda s, a, o: s.at(s.derived.friction, a["q"], a["qd"]), _vector),
+    "applied_force": _row(("q", "qd"), lambda s, a, o: s.at(s.derived.forces, a["q"], a["qd"]), _vector),
+    "christoffel": _row(("q",), lambda s, a, o: s.at(s.derived.Gamma, a["q"]), lambda s, o: ((s.nv,) * 3,)),
+    "gravity_torque": _row(("q",), lambda s, a, o: s.at(s.derived.g, a["q"]), _vector),
+    "kinetic_energy": _row(("q", "qd"), lambda s, a, o: s.at(s.energies.kinetic, a["q"], a["qd"]), _number),
+    "potential_energy": _row(("q",), lambda s, a, o: s.at(s.energies.potential, a["q"]), _number),
+    "dissipation": _row(("q", "qd"), lambda s, a, o: s.at(s.energies.dissipation, a["q"], a["qd"]), _number),
+    "input_matrix": _row(("q",), lambda s, a, o: s.at(s.derived.B, a["q"]), lambda s, o: ((s.nv, s.m),), needs="m"),
+    "inverse_dynamics": _row(("q", "qd", "qdd"), _inverse_dynamics, _vector, options=_ROUGH, optional=("multipliers",)),
+    "forward_dynamics": _row(_STATE, _forward_dynamics, _vector, options={**_ROUGH, "alpha": 0.0, "beta": 0.0}),
+    "multipliers": _row(_STATE, _multipliers, _of_rows, options=_ROUGH, needs="k"),
+    "constraint_forces": _row(_STATE, _constraint_forces, _vector, options=_ROUGH, needs="k"),
+}
 for _base in ("inverse_dynamics", "forward_dynamics"):
     ROWS[f"{_base}_derivatives"] = replace(ROWS[_base], optional=(), derivative=ROWS[_base].arguments)
 
 
-def _sizes(s: TracedTerms, o: Options) -> dict[str, Shape]:
-    vectors = dict.fromkeys(("q", "qd", "qdd", "tau"), (s.n,))
+def _sizes(s: LagrangianTerms, o: Options) -> dict[str, Shape]:
+    vectors = dict.fromkeys(("q", "qd", "qdd", "tau"), (s.nv,))
     return {**vectors, "multipliers": (s.k,), "parameters": (len(o["parameters"]),)}
 
 
-def _read(row: Row[TracedTerms], option: str, value: object) -> object:
+def _read(row: Row[LagrangianTerms], option: str, value: object) -> object:
     return switch(option, value) if option == "friction" else value
 
 
-def _singular(s: TracedTerms, name: str) -> SingularityError:
+def _singular(s: LagrangianTerms, name: str) -> SingularityError:
     return SingularityError(
-        f"{name} of {s.name!r} divides by zero in every state, with these parameters: is a mass or an inertia zero?"
+        "singular",
+        "parameters",
+        dict(s.numbers),
+        problem=f"{name} of {s.name!r} divides by zero in every state, with these parameters",
+        expected="masses and inertias greater than 0",
+        remedy="Give every coordinate an inertia.",
     )
 
 
-TABLE: KernelTable[TracedTerms] = KernelTable(
-    ROWS, _sizes, _singular, _read, lambda o: {"parameters": "parameters"} if o["parameters"] else {}
+TABLE: KernelTable[LagrangianTerms] = KernelTable(
+    ROWS, _sizes, _singular, _read, lambda o: {"parameters": "parameters"} if o.get("parameters") else {}
 )
 
 
@@ -359,9 +349,7 @@ def _power(e: Expression, of: Convert) -> Scalar:
     if exponent.is_Float and float(2 * exponent).is_integer():  # x**2.0 is x²
         exponent = (2 * exponent).round() / 2
     if not exponent.is_Rational or exponent.q > 2:
-        raise InputError(
-            f"{e} cannot be computed: the compiler has whole and half powers only, not the exponent {exponent}"
-        )
+        raise _not_computable(e, f"the compiler has whole and half powers only, not the exponent {exponent}")
     base = of(e.base) if exponent.q == 1 else scalar.sqrt(of(e.base))
     power = _whole_power(base, abs(int(exponent.p)))
     return power if exponent > 0 else 1.0 / power
@@ -426,14 +414,19 @@ def converter(values: Mapping[Any, Scalar]) -> Convert:
 
 def _converted(e: Expression, of: Convert) -> Scalar:
     if e.is_Symbol:
-        raise InputError(f"the symbol {e} has no value: it is neither a coordinate nor a parameter with a number")
+        problem = f"the symbol {e} has no value: it is neither a coordinate nor a parameter with a number"
+        raise InputError("missing", str(e), problem=problem)
     if e.is_number:
         return _real(e)
     head = type(e).__name__
     if head not in HEADS:
         function = "derivative of an unknown function" if head in ("Derivative", "Subs") else str(e.func)
-        raise InputError(f"{e} cannot be computed: the compiler has no {function}; it knows {', '.join(sorted(HEADS))}")
+        raise _not_computable(e, f"the compiler has no {function}; it has {', '.join(sorted(HEADS))}")
     return HEADS[head](e, of)
+
+
+def _not_computable(e: Expression, why: str) -> InputError:
+    return InputError("unsupported", str(e), problem=f"{e} cannot be computed: {why}")
 
 
 def _real(e: Expression) -> float:
@@ -442,5 +435,5 @@ def _real(e: Expression) -> float:
     except TypeError:
         x = math.nan
     if not math.isfinite(x):
-        raise InputError(f"{e} is not a finite real number")
+        raise InputError("not-finite", str(e), x, expected="a finite real number")
     return x

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.algorithms import linear
+from dalembert.algorithms.mechanics import saddle
 from dalembert.errors import InputError, choose
-from dalembert.lagrange.derive import null_space, shortened, solve
+from dalembert.lagrange.derive import null_space, quotient, shortened, solve
 from dalembert.lagrange.symbols import Expression, sp, tidy
 from dalembert.symbolic.check import Marker
 from dalembert.symbolic.collect import split_name
@@ -55,7 +57,7 @@ TABLE: dict[str, tuple[Callable[[LagrangianSystem], Nested], str]] = {
     "A": (lambda s: _lists(s._terms.A), "the constraints on velocities, A q̇ = 0"),
     "Adot": (lambda s: _lists(s._terms.A_dot), "the rate of A"),
     "phi": (lambda s: _lists(s._energies.holonomic), "the holonomic constraints"),
-    "lambda": (lambda s: pressed(s)[1], "the multipliers"),
+    "lambda": (lambda s: solved(s)[s.n :], "the multipliers"),
     "Z": (lambda s: null_space(s._terms.A, s.n, s._dependent).tolist(), "directions that the constraints allow"),
     "projection": (lambda s: projection(s).tolist(), "I − Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹"),
     "Alin": (lambda s: linearized(s)[0].tolist(), "∂f/∂x of ẋ = f(x, u), where nothing moves or acts"),
@@ -93,30 +95,40 @@ def left_sides(s: LagrangianSystem) -> list[Expression]:
     ]
 
 
-def pressed(s: LagrangianSystem) -> tuple[Any, list[Expression]]:
-    """(τ − h − Aᵀλ, λ): λ = (A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ (τ − h) + Ȧ q̇).  [Fakhari 3]."""
+def system_matrix(s: LagrangianSystem) -> list[list[Expression]]:
+    """(M Aᵀ; A 0), whose solution for (τ − h, −Ȧ q̇) is (q̈, λ).  [Fakhari 3]."""
+    return saddle(s._terms.M, s._terms.A, sp.Integer(0))
+
+
+def inverted(s: LagrangianSystem) -> tuple[Any, Expression]:
+    """Adjugate and determinant of that matrix."""
+    rows, determinant = linear.adjugate(system_matrix(s), lambda x: tidy(sp.sympify(x)))
+    return sp.Matrix(rows), tidy(determinant)
+
+
+def solved(s: LagrangianSystem) -> list[Expression]:
+    """Return (q̈, λ) of M q̈ + h + Aᵀλ = τ, A q̈ = −Ȧ q̇."""
     t = s._terms
-    M, v = sp.Matrix(t.M), sp.Matrix(s._alphabet.qd)
+    v = sp.Matrix(s._alphabet.qd)
     g, friction, forces = (sp.Matrix(row) for row in (t.g, t.friction, t.forces))
     right = sp.Matrix(inputs(s)) - sp.Matrix(t.C) * v - g - friction + forces
     if not t.A:
-        return right, []
-    A = sp.Matrix(t.A)
-    multipliers = solve(A * solve(M, A.T), A * solve(M, right) + sp.Matrix(t.A_dot) * v)
-    return right - A.T * multipliers, [shortened(x) for x in multipliers]
+        return [shortened(x) for x in solve(sp.Matrix(t.M), right)]
+    inverse, determinant = inverted(s)
+    found = inverse * sp.Matrix([*right, *(-sp.Matrix(t.A_dot) * v)])
+    return [shortened(quotient(x, determinant)) for x in found]
 
 
 def accelerations(s: LagrangianSystem) -> list[Expression]:
     """q̈ = M⁻¹ (τ − h − Aᵀλ)."""
-    return [shortened(x) for x in solve(sp.Matrix(s._terms.M), pressed(s)[0])]
+    return solved(s)[: s.n]
 
 
 def projection(s: LagrangianSystem) -> Any:
     """I − Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹."""
-    t = s._terms
-    M, A = sp.Matrix(t.M), sp.Matrix(len(t.A), s.n, [x for row in t.A for x in row])
-    AM = solve(M, A.T).T
-    return (sp.eye(s.n) - A.T * solve(AM * A.T, AM)).applyfunc(shortened)
+    inverse, determinant = inverted(s)
+    moving = sp.Matrix(s._terms.M) * inverse[: s.n, : s.n]
+    return moving.applyfunc(lambda x: shortened(quotient(tidy(sp.expand(x)), determinant)))
 
 
 def linearized(s: LagrangianSystem) -> tuple[Any, Any]:
@@ -143,7 +155,7 @@ def find(s: LagrangianSystem, name: str) -> tuple[str, Nested]:
         what = ALIASES.get(what, what)
         choose(f"quantity of {s.name!r}", what, TABLE)
         if what in OF_CONSTRAINTS and not s._terms.A:
-            raise InputError(f"{s.name!r} has no constraints, and so no {name}")
+            raise InputError("missing", "name", name, problem=f"{s.name!r} has no constraints, and so no {name}")
         return TABLE[what][0](s)
 
     return find_entry(str(name).replace("_lin", "lin").replace("_dot", "dot"), letters, s.name)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.arguments import Array, array, number
+from dalembert.arguments import Array, array, number, plain_array
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel
+from dalembert.constrained.mechanism import ConstrainedSystem
 from dalembert.errors import InputError, choose
 from dalembert.flow import Flow
 from dalembert.lagrange import kernels
@@ -48,7 +49,7 @@ def _jacobian(f: Matrix, by: Matrix) -> Matrix:
     return f.xreplace(plain).jacobian(list(plain.values())).xreplace(back)
 
 
-class LagrangianSystem:
+class LagrangianSystem(ConstrainedSystem):
     """A mechanism from its kinetic and potential energy: τ = M q̈ + C q̇ + g + ∂R/∂q̇ − ψ + Aᵀλ.
 
     `coordinates`: symbols made by `coordinates("q1 q2")`, any SymPy symbols, `dynamicsymbols`, or the names alone. The
@@ -68,6 +69,9 @@ class LagrangianSystem:
 
     bodies: tuple[Placed, ...] = ()
     """What it was made of, body by body (`from_bodies`)."""
+
+    _friction_by_default = True
+    _max_step = np.inf
 
     # What `flow` takes nothing for, and why.
     flow_refuses: ClassVar[dict[str, str]] = {
@@ -89,7 +93,7 @@ class LagrangianSystem:
         inputs: object = (),
         name: str = "system",
     ) -> None:
-        self.name = str(name)
+        self._name = str(name)
         if parameters is not None and not isinstance(parameters, Mapping):
             raise InputError(f"parameters map symbols to numbers; got {type(parameters).__name__}")
         acting: dict[str, Any] = {"constraints": constraints, "pfaffian": pfaffian, "forces": forces, "inputs": inputs}
@@ -104,8 +108,15 @@ class LagrangianSystem:
         self._numbers = self._checked_numbers(parameters or {})
         self._terms: Derived = derive(self._alphabet, self._energies)
         self._dependent: list[int] = check(self._alphabet, self._energies, self._terms, self._numbers)
-        bound = kernels.TracedTerms(self.name, self._alphabet, self._energies, self._terms, self._numbers)
+        bound = kernels.LagrangianTerms(self.name, self._alphabet, self._energies, self._terms, self._numbers)
         self._kernels = Kernels(kernels.TABLE, lambda: bound, self.name, self.joint_names)
+        e = self._energies
+        self.rows = tuple(
+            f"{what} {k}"
+            for what, given in (("constraint", e.holonomic), ("pfaffian constraint", e.pfaffian))
+            for k in range(1, len(given) + 1)
+        )
+        self._sizes = (1.0,) * self.k
 
     @classmethod
     def from_bodies(
@@ -176,9 +187,45 @@ class LagrangianSystem:
 
     # --------------------------------------------------------------------------------------------- what it is
     @property
+    def name(self) -> str:
+        return self._name
+
+    @property
     def n(self) -> int:
         """Number of coordinates: the length of q."""
         return len(self._alphabet.names)
+
+    @property
+    def nq(self) -> int:
+        """The length of q."""
+        return self.n
+
+    @property
+    def nv(self) -> int:
+        """The length of velocities, accelerations and generalized forces."""
+        return self.n
+
+    @property
+    def home(self) -> Array:
+        """Zeros: the configuration at which `close` begins."""
+        return np.zeros(self.n)
+
+    @property
+    def _unconstrained(self) -> LagrangianSystem:
+        return self  # whose inverse dynamics have the multipliers that they are given, none if not
+
+    def moved(self, q: Array, d: Array) -> Array:
+        """q + d."""
+        return np.asarray(plain_array(q, "q") + plain_array(d, "d"))
+
+    def _velocity_units(self) -> list[tuple[str, str]]:
+        return [(name, "") for name in self.joint_names]
+
+    def _find_reversed(self, q: Array) -> str | None:
+        return None
+
+    def _scales(self, q: Array) -> Array:
+        return np.abs(self.residual(q)) + np.abs(self.jacobian(q)) @ np.abs(q) + np.finfo(float).tiny  # φ has any unit
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -217,9 +264,9 @@ class LagrangianSystem:
         return {str(s): x for s, x in self._numbers.items()}
 
     @property
-    def holonomic(self) -> int:
-        """How many of the constraints are holonomic."""
-        return len(self._energies.holonomic)
+    def holonomic(self) -> bool:
+        """Whether every constraint restricts positions."""
+        return not self._energies.pfaffian
 
     # ----------------------------------------------------------------------------------------------- in symbols
     @cached_property
@@ -447,17 +494,9 @@ class LagrangianSystem:
         """Aᵀλ: the part of τ that presses against the constraints; they act on the system with −Aᵀλ.  (..., n)."""
         return self._run("constraint_forces", None, q, qd, tau, friction=friction)
 
-    def constraint_matrix(self, q: ArrayLike) -> Array:
-        """A(q), A q̇ = 0.  (..., k, n)."""
-        return self._run("constraint_matrix", None, q)
-
-    def constraint_matrix_dot(self, q: ArrayLike, qd: ArrayLike) -> Array:
+    def jacobian_dot(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Ȧ(q, q̇).  (..., k, n)."""
-        return self._run("constraint_matrix_dot", None, q, qd)
-
-    def constraint_error(self, q: ArrayLike) -> Array:
-        """φ(q) of the holonomic constraints, zero where they hold.  (..., h)."""
-        return self._run("constraint_error", None, q)
+        return self._run("jacobian_dot", None, q, qd)
 
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """M(q).  (..., n, n)."""

@@ -92,7 +92,7 @@ class Barrier:
     def _load(self, x: Array, u: Array, P: Array) -> None:
         e = self.engine
         e.xs[0], e.us[0], e.ps[0] = x, u, P
-        e.ps[0, :, -1], e.held[:] = 0.0, 0.0
+        e.held[:] = 0.0
         self._clean()
         self.g, self.e = self._limits(e.xs[0], e.us[0])
         self.y, self.rho, self.before = np.zeros(self.total - self.first), END, np.inf

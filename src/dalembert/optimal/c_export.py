@@ -228,7 +228,7 @@ def _source(
     later = "k < left ? s->p[(k + passed) * NP + {} + i] : 0.0"
     text = text.replace("@LATER@", _costates(p, later)).replace("@CLEAR@", _costates(p, "0.0"))
     text = text.replace("@LEAN@", str(int(p.lean))).replace("@HELD@", str(int(p.m == p.flow.nv and p.flow.nq > 0)))
-    text = text.replace("@MULTIPLIERS@", _multipliers(p)).replace("@GIVEN@", _given(p))
+    text = text.replace("@GIVEN@", _given(p))
     return "\n".join([*parts, text.replace("@STEP@", _step_head(p, name)).replace("NAME", name)])
 
 
@@ -239,17 +239,6 @@ def _costates(p: OptimalControl, value: str) -> str:
     return (
         f"\n    for (k = 0; k < N; k++) {{\n        for (i = 0; i < NX; i++)\n"
         f"            s->p[k * NP + {first} + i] = {value.format(first)};\n    }}"
-    )
-
-
-def _multipliers(p: OptimalControl) -> str:
-    """Those of inequalities move on with the plan."""
-    count, first = p.counts[0], p.layout.p - 1 - p.multipliers
-    if not p.multipliers or not count:
-        return ""
-    return (
-        f"\n        for (k = 0; k <= N; k++)\n            for (i = 0; i < {count}; i++)\n"
-        f"                s->p[k * NP + {first} + i] = k + passed <= N ? s->p[(k + passed) * NP + {first} + i] : 0.0;"
     )
 
 
@@ -500,7 +489,7 @@ static void move_on(NAME_state *s, double t)
             copy(X, X1, NS);
             place(s, k + 1, X);
         }
-        s->time += nodes * DT;@LATER@@MULTIPLIERS@
+        s->time += nodes * DT;@LATER@
     }
 }
 

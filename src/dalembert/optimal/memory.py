@@ -28,6 +28,7 @@ EARLY = 1e-6  # of a node or a sample, by which it may be early
 REGULAR, STIFFER, STIFFEST = 1e-6, 100.0, 1e12  # what is added to Q_uu at first, its factor, and the most
 INSIDE, NEAR = 20, (1e-4, 1e-5)  # iterations of the barrier a sample, if not said; its tolerance and accuracy
 FRESH = 100  # iterations, at most, before the first sample
+PENALTY = 1e3  # μ of the final condition
 
 
 class Memory:
@@ -44,8 +45,7 @@ class Memory:
         self.seen = np.zeros((size, len(owner.problem.flow.states)))
         self.engine: Engine | None = None
         self.ends = np.zeros((size, owner.problem.counts[1]))  # multipliers of the end
-        self.multipliers: Array | None = None
-        self.barrier = None if owner.soft or not owner.problem.counts[0] else Barrier(owner.problem)
+        self.barrier = Barrier(owner.problem) if owner.problem.counts[0] else None
         self.iterations = owner.iterations or (1 if self.barrier is None else INSIDE)
 
     def ask(self, t: float, x: Array, r: Array | None = None, p: Array | None = None) -> Array:
@@ -102,9 +102,8 @@ class Memory:
     def _parameters(self, t: float) -> Array:
         p = self.problem
         P = p.parameters_at(t, (self.size,), **self._given(t))
-        if p.multipliers:
-            at = p.layout.p - 1 - p.multipliers
-            P[..., at:] = self.multipliers if self.multipliers is not None else 0.0
+        if p.multipliers and self.barrier is None:
+            p.write_end(P, self.ends, np.full(self.size, PENALTY))
         return P
 
     def _given(self, t: float) -> dict[str, ArrayLike]:
@@ -137,9 +136,6 @@ class Memory:
         p, (guess, inputs) = self.problem, self.owner.first_plan
         if p.multipliers:
             found = solve(p, x, x=guess, u=inputs, t0=t, iterations=FRESH, parameters=self._given(t))
-            if self.barrier is None:
-                more = np.full((*found.multipliers.shape[:2], 1), 1e3)
-                self.multipliers = np.concatenate((found.multipliers, more), -1)
             self.ends = found.multipliers[:, -1, p.counts[0] :]
             engine.us[:], engine.ps[:] = found.u, self._parameters(t)
             engine.xs[:] = p.begin(found.x, engine.ps)
@@ -172,7 +168,6 @@ class Memory:
             if p.exact:
                 costates = engine.ps[..., p.costates]
                 costates[:, :left], costates[:, left:] = costates[:, passed:].copy()[:, :left], 0.0
-            self._multipliers_on(engine, passed)
         if self.owner.targets is not None or self.owner.follows is not None or other:
             new, own = self._parameters(t), slice(p.charts[0].start, p.costates.stop)
             new[..., own] = engine.ps[..., own]
@@ -186,16 +181,6 @@ class Memory:
         for j in range(k, p.N):
             X[:, j + 1] = p.mover(X[:, j], engine.us[:, j], engine.ps[:, j])
         engine.xs[:] = p.begin(X, engine.ps)
-
-    def _multipliers_on(self, engine: Engine, passed: int) -> None:
-        """Multipliers of inequalities belong to times: those that are past are gone, and what is new has none."""
-        own, first = self.multipliers, self.problem.counts[0]
-        if own is None or not first:
-            return
-        own[:, :-passed, :first] = own[:, passed:, :first].copy()
-        own[:, -passed:, :first] = 0.0
-        at = self.problem.layout.p - 1 - self.problem.multipliers
-        engine.ps[..., at:] = own
 
     def _iterate(self, engine: Engine, x: Array) -> None:
         """One iteration about the plan, the forward pass from where the system is."""

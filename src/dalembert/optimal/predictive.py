@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.algorithms import composite, linear, newton_euler
-from dalembert.arguments import array, count, need, number, switch
+from dalembert.arguments import array, count, need, number
 from dalembert.caching import cached_property
 from dalembert.control.conditions import HOLDS, UNKNOWN, Condition, Conditions, assumed, exact_model
 from dalembert.control.controller import Controller, Wanted, check_robot, follows, read_wanted
@@ -75,10 +75,8 @@ class PredictiveControl(Controller):
     torques against gravity, or of a robot on contacts those of `Constrained.balance`.
     budget [s]: no further iteration is begun after so much time; `late` counts the samples that it cut short, and
     without any iteration the plan's feedback acts, u_0 + K_0 (x − x_0). Limits of states and inequalities are held by
-    the barrier, one run after the other, within `iterations` of it (20 if not given; of the plain step 1). soft: as
-    penalties instead, with the multipliers of the first solution, which move on with the plan until they are past: in
-    lanes, and as C. Other parameters of the problem are parameters of the law, "goal[0]", …, which runs of a batch may
-    have of their own."""
+    the barrier, one run after the other, within `iterations` of it (20 if not given; of the plain step 1). Other
+    parameters of the problem are parameters of the law, "goal[0]", …, which runs of a batch may have of their own."""
 
     problem: OptimalControl
     iterations: int | None = None
@@ -86,7 +84,6 @@ class PredictiveControl(Controller):
     targets: Targets | None = None
     budget: float | None = None
     follows: str | None = None
-    soft: bool = False
     guess: Optimum | tuple[ArrayLike | None, ArrayLike | None] | None = None
 
     equation: ClassVar[str] = "u = argmin Σ ℓ(x_k, u_k) dt + ℓ_N(x_N) at k = 0, from x_0 = x"
@@ -97,7 +94,6 @@ class PredictiveControl(Controller):
         need(self.problem, OptimalControl, "PredictiveControl", "the problem it solves at each sample")
         if self.iterations is not None:
             count("iterations", self.iterations, 1)
-        switch("soft", self.soft)
         for name in ("rate", "budget"):
             if getattr(self, name) is not None:
                 number(name, getattr(self, name), above=0.0)
@@ -163,7 +159,7 @@ class PredictiveControl(Controller):
         kept = [
             assumed(
                 "limits of states and inequalities can be kept from every state that is met",
-                "they are penalties" if self.soft else "where they cannot, the least of what breaks them is planned",
+                "where they cannot, the least of what breaks them is planned",
             )
         ]
         timely = [assumed("the budget leaves every sample its iterations", "`late` counts those that it cut short")]
@@ -282,8 +278,14 @@ class PredictiveControl(Controller):
         which no step has a finite cost, C holds a system with fewer inputs than rates with zero inputs."""
         from dalembert.optimal.c_export import c_files
 
-        if self.problem.counts[0] and not self.soft:
-            raise InputError("the barrier that holds limits of states is not written as C: say soft=True, penalties")
+        if self.problem.counts[0]:
+            raise InputError(
+                "unsupported",
+                "limits",
+                problem="limits of states and inequalities cannot be written as C",
+                expected="limits of inputs alone",
+                remedy="Add a cost that keeps the states inside instead.",
+            )
         start = array("x0", x0, (len(self.problem.flow.states),), meaning="the state it begins in")
         memory, t, nq = Memory(self, 1), number("t0", t0, "s"), self.problem.flow.nq
         rest = start[:nq] if self.follows is not None and reference is None else reference

@@ -9,7 +9,6 @@ f is one step of the system's flow. The method depends on the limits:
 - Limits of states and inequalities, and limits of inputs beside them, are met by an interior point method (`barrier`).
 - The final condition e = 0 alone enters the cost by an augmented Lagrangian, ((λ + μ e)² − λ²) / (2 μ), with a
   multiplier λ for each row (Nocedal & Wright 2006, ch. 17).
-- Predictive control with `soft=True` replaces limits by penalties, (max(0, λ + μ g)² − λ²) / (2 μ).
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from dalembert.optimal.terms import (
     read_terms,
     total,
 )
-from dalembert.scalar import absolute, clip, sqrt, where
+from dalembert.scalar import absolute, clip
 
 if TYPE_CHECKING:
     from dalembert.optimal.result import Optimum
@@ -281,10 +280,10 @@ class OptimalControl:
     # ----------------------------------------------------------------------------------------------- over any scalar
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """The numbers of a node beyond (x, u): t, parameters, multipliers, μ."""
+        """The numbers of a node beyond (x, u): t, parameters, residuals of limits."""
         own = {"t": 1, **{name: prod(x.shape[1:]) for name, x in self.values.items()}}
         M, charts = self.multipliers, 2 * self.flow.nq * self.curved
-        return {**own, "q̄": charts, "costate": self.n * self.exact, "√w": M, "λ": M, "μ": 1 if M else 0}
+        return {**own, "q̄": charts, "costate": self.n * self.exact, "√w": M, "r₀": M}
 
     @property
     def costates(self) -> slice:
@@ -428,28 +427,24 @@ class OptimalControl:
 
     @property
     def places_of_limits(self) -> tuple[slice, slice]:
-        """Where √w and λ of the limits stand among the numbers of a node; the last number is μ."""
-        last, M = self.layout.p - 1, self.multipliers
-        return slice(last - 2 * M, last - M), slice(last - M, last)
+        """Where √w and r₀ of the residuals √w g + r₀ of limits are among the numbers of a node: the last ones."""
+        end, M = self.layout.p, self.multipliers
+        return slice(end - 2 * M, end - M), slice(end - M, end)
+
+    def write_end(self, P: Array, multipliers: Array, mu: Array) -> None:
+        """Write √μ and λ/√μ of the final condition, of the residuals √μ e + λ/√μ, to the numbers P (B, N + 1, ·)."""
+        weights, own = self.places_of_limits
+        root, first = np.sqrt(mu)[:, None], self.counts[0]
+        P[:, -1, weights][:, first:], P[:, -1, own][:, first:] = root, multipliers / root
 
     def _penalties(self, x: Scalars, u: Scalars | None, p: Scalars) -> list[Scalar]:
-        """What limits add to the residuals: those of the augmented Lagrangian, max(0, λ + μ g) / √μ, and at the end
-        (λ + μ e) / √μ; with μ = 0 those of a Newton step of the barrier, √w g + λ (see `optimal.barrier`)."""
-        M = self.multipliers
+        """Return what limits add to the residuals, √w g + r₀: of a Newton step of the barrier, and at the end of the
+        augmented Lagrangian, √μ e + λ/√μ (see `optimal.barrier`)."""
+        M, count = self.multipliers, len(p)
         if not M:
             return []
-        mu, last = p[-1], len(p) - 1
-        weights, own = p[last - 2 * M : last - M], p[last - M : last]
-        penalized = mu > 0.0
-        scale = 1.0 / sqrt(where(penalized, mu, 1.0))
-        g = self._limited(x, u, p)
-        e = self._ended(x, p) if u is None else []
-        found, held = [], range(len(self.fences), len(self.fences) + len(self.input_fences))
-        for i, y in enumerate([*g, *e]):
-            push = (own[i] + mu * y) * scale
-            one_sided = push if i >= len(g) else 0.0 if i in held else where(push > 0.0, push, 0.0)
-            found.append(where(penalized, one_sided, weights[i] * y + own[i]))
-        return found
+        limits = [*self._limited(x, u, p), *(self._ended(x, p) if u is None else [])]
+        return [p[count - 2 * M + i] * y + p[count - M + i] for i, y in enumerate(limits)]
 
     def cost(self, x: Scalars, u: Scalars | None, p: Scalars) -> tuple[list[Scalar], Slopes]:
         """(values, residuals) of a node, with penalties; of the last one without u."""

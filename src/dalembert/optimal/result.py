@@ -313,8 +313,10 @@ class _Chunk:
         self.engine = engine = Engine(problem, self.count)
         self.states = [Progress() for _ in range(self.count)]
         engine.ps[:] = P
-        if problem.multipliers:
-            engine.ps[..., -1] = 0.0 if problem.counts[0] else PENALTY
+        self.penalty = np.full(self.count, PENALTY)
+        self.of_end = np.zeros((self.count, problem.counts[1]))  # multipliers
+        if not problem.counts[0]:
+            problem.write_end(engine.ps, self.of_end, self.penalty)
         engine.us[:] = np.clip(hold(problem, x0)[:, None] if u is None else u, *problem.bounds)
         X = np.empty((self.count, problem.N + 1, x0.shape[1]))
         X[:, 0] = x0
@@ -400,16 +402,13 @@ class _Chunk:
         return np.maximum(worst, np.abs(g[..., first:]).max((1, 2), initial=0.0))
 
     def _multiply(self, rows: list[int], worst: Array, before: Array) -> None:
-        e, p, first = self.engine, self.problem, self.problem.counts[0]
-        at = p.places_of_limits[1]
-        mu = e.ps[:, :1, -1:]
-        new = e.ps[..., at] + mu * self._limits()
-        new[..., :first] = np.maximum(new[..., :first], 0.0)
-        new[:, :-1, first:] = 0.0
+        """Move the multipliers of the end, and raise the penalty where the violation falls too slowly."""
+        e = self._limits()[:, -1]
         for k in rows:
-            e.ps[k, :, at] = new[k]
+            self.of_end[k] += self.penalty[k] * e[k]
             if worst[k] > BETTER * before[k]:
-                e.ps[k, :, -1] = min(e.ps[k, 0, -1] * HARDER, HARDEST)
+                self.penalty[k] = min(self.penalty[k] * HARDER, HARDEST)
+        self.problem.write_end(self.engine.ps, self.of_end, self.penalty)
 
     def certify(self) -> tuple[Any, ...]:
         """The columns of an `Optimum`, recomputed from x and u alone."""
@@ -426,5 +425,6 @@ class _Chunk:
         good = np.array([s.reason == CONVERGED for s in self.states], bool)
         reasons = np.array([s.reason for s in self.states], dtype=object)
         steps = np.array([s.before + s.iterations for s in self.states])
-        kept = e.ps[..., p.places_of_limits[1]].copy() if p.multipliers else np.zeros((self.count, p.N + 1, 0))
+        kept = np.zeros((self.count, p.N + 1, p.multipliers))
+        kept[:, -1, p.counts[0] :] = self.of_end
         return (p.states(e.xs, e.ps), e.us, cost, K, e.info[:, 1].copy(), defect, violation, good, reasons, steps, kept)

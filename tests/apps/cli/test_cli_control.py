@@ -321,9 +321,9 @@ def test_the_friction_reaches_the_chip_and_what_does_not_is_listed(rubbing, tmp_
     "line, why",
     [
         ("simulate planar-2r --to 1,1 --compensate-friction", "no friction to compensate"),
-        ("simulate {} --to 1,1 --controller pd --compensate-friction", "PD has no term for friction"),
-        ("compare {} --controllers pd --compensate-friction", "PD has no term for friction"),
-        ("firmware {} --law pid --compensate-friction -o chip", "JointPID has no term for friction"),
+        ("simulate {} --to 1,1 --controller pd --compensate-friction", "PD does not compensate friction"),
+        ("compare {} --controllers pd --compensate-friction", "PD does not compensate friction"),
+        ("firmware {} --law pid --compensate-friction -o chip", "JointPID does not compensate friction"),
         ("simulate {} --compensate-friction", "has no effect here"),
     ],
 )

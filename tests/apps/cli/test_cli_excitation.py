@@ -85,7 +85,7 @@ WRONG = [
     (("--half-space", "0,0,0,1"), 1, "not all zero"),
     (("--floor", "base:0"), 1, "'base' is fixed to the base"),
     (("--from", "0,0,0"), 2, "--from has no effect here"),
-    (("--from", "0,-90deg,0", "--floor", "0", "-o", "motion.csv"), 1, "at the start a frame is"),
+    (("--from", "0,-90deg,0", "--floor", "0", "-o", "motion.csv"), 1, "a frame is"),
     (("--bandwidth", "0.2"), 1, "beyond the drives' bandwidth, 0.2 Hz, which allows 2"),
     (("--gravity", "1,2"), 2, "3 numbers are needed, x, y and z"),
 ]

@@ -22,6 +22,7 @@ from dalembert.identification.fit.part_inertia import (
     with_parts,
 )
 from dalembert.simulation.fixed_step import integrate
+from errors import raises
 from tolerances import ROUNDING, error
 
 # Crossings of zero found between steps of 1e-3 s by a cubic: RK4 is at 1e-12, the cubic at dt⁴.
@@ -170,7 +171,7 @@ def test_parts_become_links():
     part = cad([Solid(Box((0.4, 0.05, 0.05)), "carbon fiber laminate", dl.Origin((0.2, 0, 0)))])
     changed = with_parts(robot, {robot.bodies[1]: part})
     assert abs(changed.mass - robot.mass - part.mass + robot.model.bodies[1].inertia.m) < 1e-12
-    with pytest.raises(UnknownNameError, match="unknown link 'link9'"):
+    with raises(UnknownNameError, "unknown-name"):
         with_parts(robot, {"link9": part})
 
 
@@ -179,7 +180,7 @@ def test_the_table_of_materials():
     for name, row in MATERIALS.items():
         assert 800 < row.density < 20000 and 0 < row.spread < 0.1 and row.source and row.what, name
     assert material("titanium").density == 4430
-    with pytest.raises(UnknownNameError, match="did you mean 'aluminum 6061'"):
+    with raises(UnknownNameError, "unknown-name"):
         material("aluminium 6061")
     assert mass.from_density(Box((1, 1, 1)), material("steel").density).m == 7850
 
@@ -187,25 +188,28 @@ def test_the_table_of_materials():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: pendulum(1.0, 0.2, 0.5), "shorter than that of a point mass"),
-        (lambda: pendulum(-1.0, 0.2, 0.5), "mass is -1"),
-        (lambda: pendulum(1.0, 0.2, (1.0, -0.1)), "must not be less than 0"),
-        (lambda: pendulum(1.0, 0.2, (1.0, 0.1, 0.2)), "a pair"),
-        (lambda: pendulum(1.0, 0.2, 1.0, amplitude=3.2), "0 ≤ amplitude < π"),
-        (lambda: pendulum(1.0, float("nan"), 1.0), "finite"),
-        (lambda: tensor(1.0, (0, 0, 0), moments(BISECTORS[:5], BODY)), "determine 5 of the six"),
-        (lambda: tensor(1.0, (0, 0, 0), []), "list of Moment"),
-        (lambda: cad([]), "list of Solid"),
-        (lambda: cad([Solid(Box((0.1, 0.1, 0.1)), "steel"), Solid(Sphere(1.0), "steel", hole=True)]), "more than"),
-        (lambda: cad([Solid(Box((0.1, 0.1, 0.1)), 1000.0, filled=1.5)]), "share of a solid"),
+        (lambda: pendulum(1.0, 0.2, 0.5), "not-physical period"),
+        (lambda: pendulum(-1.0, 0.2, 0.5), "out-of-range mass"),
+        (lambda: pendulum(1.0, 0.2, (1.0, -0.1)), "out-of-range the standard deviation of period"),
+        (lambda: pendulum(1.0, 0.2, (1.0, 0.1, 0.2)), "wrong-type period"),
+        (lambda: pendulum(1.0, 0.2, 1.0, amplitude=3.2), "out-of-range amplitude"),
+        (lambda: pendulum(1.0, float("nan"), 1.0), "not-finite distance"),
+        (lambda: tensor(1.0, (0, 0, 0), moments(BISECTORS[:5], BODY)), "too-few moments"),
+        (lambda: tensor(1.0, (0, 0, 0), []), "wrong-type moments"),
+        (lambda: cad([]), "wrong-type solids"),
+        (
+            lambda: cad([Solid(Box((0.1, 0.1, 0.1)), "steel"), Solid(Sphere(1.0), "steel", hole=True)]),
+            "not-physical solids",
+        ),
+        (lambda: cad([Solid(Box((0.1, 0.1, 0.1)), 1000.0, filled=1.5)]), "out-of-range filled"),
         (
             lambda: cad(
                 [Solid(Box((0.1, 0.1, 0.1)), 1000.0), Solid(Sphere(0.05), 1000.0, dl.Origin((9, 0, 0)), hole=True)]
             ),
-            "outside the solids",
+            "not-physical solids",
         ),
     ],
 )
 def test_bad_input_gets_a_sentence(call, words):
-    with pytest.raises(InputError, match=words):
+    with raises(InputError, words):
         call()

@@ -12,6 +12,7 @@ from dalembert.errors import InputError, UnknownNameError
 from dalembert.identification.log.read import read_log, read_logs
 from dalembert.identification.log.settings import WORDS, LogSettings
 from dalembert.words import command_line
+from errors import raises
 
 OPTIONS = {
     "--columns": ["t=clock,q=1-6", "tau=M_{i}"],
@@ -81,23 +82,23 @@ def test_later_words_win_group_by_group():
 def test_what_cannot_be_said(tmp_path):
     file = tmp_path / "log.toml"
     for text, error, words in (
-        ("unit = 'deg'", UnknownNameError, "unknown setting in .*log.toml 'unit'; did you mean 'units'"),
-        ("rate = ", InputError, "log.toml: not a file of settings"),
-        ("rate = 'fast'", InputError, "rate must be"),
-        ("gravity = [0, 1]", InputError, "gravity must be three finite numbers"),
-        ("window = [5, 2]", InputError, "window is two times, from and to"),
-        ("gaps = 'fill'", UnknownNameError, "unknown choice of gaps 'fill'"),
+        ("unit = 'deg'", UnknownNameError, "unknown-name"),
+        ("rate = ", InputError, "syntax path"),
+        ("rate = 'fast'", InputError, "wrong-type rate"),
+        ("gravity = [0, 1]", InputError, "wrong-shape gravity"),
+        ("window = [5, 2]", InputError, "wrong-type window"),
+        ("gaps = 'fill'", UnknownNameError, "unknown-name"),
     ):
         file.write_text(text)
-        with pytest.raises(error, match=words):
+        with raises(error, words):
             LogSettings.from_toml(file)
-    with pytest.raises(InputError, match="nowhere.toml: cannot be read"):
+    with raises(InputError, "not-readable path"):
         LogSettings.from_toml(tmp_path / "nowhere.toml")
-    with command_line(), pytest.raises(InputError, match="--units must be .* a name before each value: --units q=deg"):
+    with command_line(), raises(InputError, "wrong-type units"):
         LogSettings.from_options({"--units": "deg"})
-    with command_line(), pytest.raises(UnknownNameError, match="unknown name before a value of --sign 'torque'"):
+    with command_line(), raises(UnknownNameError, "unknown-name"):
         LogSettings.from_options({"--sign": "torque=-1"})
-    with pytest.raises(UnknownNameError, match="unknown option of a log '--unit'; did you mean '--units'"):
+    with raises(UnknownNameError, "unknown-name"):
         LogSettings.from_options({"--unit": "deg"})
 
 
@@ -121,12 +122,9 @@ def test_exchanged_columns_and_torques_that_came_late(robot, log):
     late = read_log({"t": log.t, "q": log.q[2:], "tau": log.tau[:-2]} | {"t": log.t[2:]}, robot, lag=0.02)
     np.testing.assert_allclose(late.q, log.q[2:-2])
     np.testing.assert_allclose(late.tau, log.tau[2:-2])
-    with (
-        command_line(),
-        pytest.raises(InputError, match=r"the q of --order must be the numbers 1 … 6 in another order"),
-    ):
+    with command_line(), raises(InputError, "wrong-value order"):
         read_log(table, robot, order={"q": [1, 2]})
-    with pytest.raises(InputError, match="ratio\\['qd'\\] must be finite and not zero"):
+    with raises(InputError, "out-of-range ratio"):
         read_log(table, robot, ratio={"qd": 0})
     read = read_log(table | {"qd": 2 * log.qd}, robot, ratio={"qd": 2})
     np.testing.assert_allclose(read.qd, log.qd)
@@ -149,7 +147,7 @@ def test_a_window_counts_from_the_first_sample(robot, log):
     np.testing.assert_array_equal(read.q, log.q[50:201])
     assert any("window 0.5 … 2 s: 151 of 300 rows" in note for note in read.notes)
     np.testing.assert_array_equal(read_log(table, robot, window="2.5:").q, log.q[250:])
-    with pytest.raises(InputError, match="window: nothing of the log, which lasts 2.99 s, lies from 5 to inf s"):
+    with raises(InputError, "out-of-range window"):
         read_log(table, robot, window="5:")
 
 

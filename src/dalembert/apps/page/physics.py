@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algorithms import joints, kinematics, linear
+from dalembert.algorithms.mechanics import terms_at_rest
 from dalembert.apps.page.plant import PULL, SCALES, live_flow
 from dalembert.arguments import Array
 from dalembert.compile import Kernel, compile_function
@@ -31,10 +32,10 @@ from dalembert.model import Frame, Model
 from dalembert.reference import Reference
 from dalembert.robot import Robot
 from dalembert.scalar import Scalar, maximum, sqrt
-from dalembert.simulation.feed import wire
 from dalembert.simulation.fixed_step import compile_loop
 from dalembert.simulation.loop import close_loop
 from dalembert.simulation.steps import METHODS
+from dalembert.simulation.stream import wire
 from dalembert.units import position_units
 
 METHOD, STEP = "rk4", 1e-3  # [s]
@@ -214,7 +215,7 @@ def _closed_step(
 
     Out of reach an error of the tip is left, and what bends its way, no more than `reach` [m], counts: damped less
     than by error times bend the linkage would be thrown about."""
-    model, n, terms = bound.model, bound.model.n, bound.still(q)
+    model, n, terms = bound.model, bound.model.n, terms_at_rest(bound, q)
     J = [[SHUT * a / size for a in row] for row, size in zip(terms.A, bound.sizes, strict=True)]
     e = [-SHUT * gap / size for gap, size in zip(terms.phi, bound.sizes, strict=True)]
     gap = linear.inner(e, e)

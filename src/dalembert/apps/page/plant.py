@@ -17,6 +17,7 @@ import numpy as np
 
 from dalembert import kernels
 from dalembert.algorithms import energy, friction, joints, kinematics
+from dalembert.algorithms.mechanics import accelerations
 from dalembert.constrained.system import Constrained
 from dalembert.flow import Flow, Scalar, Scalars
 from dalembert.flows.books import ENERGIES, joints_of
@@ -70,7 +71,7 @@ def live_flow(robot: Robot) -> Flow:
             return [*x[nq:], *trace(laden(lean, u), given, options)]
         return [
             *x[nq:],
-            *replace(system.bound, model=laden(full, u)).accelerations(given, {**options, "wrenches": ()})[0].qdd,
+            *accelerations(replace(system.bound, model=laden(full, u)), given, {**options, "wrenches": ()})[0].qdd,
         ]
 
     def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:

@@ -57,10 +57,15 @@ class Measurement(ABC):
         q = array("q", self.q)
         if q.ndim != 2 or q.shape[1] != robot.n or len(q) == 0:
             wanted = f"(N, {robot.n}), one row per measured state of {robot.name!r}"
-            raise InputError(f"q has shape {q.shape}; give {wanted}")
+            raise InputError("wrong-shape", "q", q, problem=f"`q` has shape {q.shape}; pass {wanted}")
         frame = robot.model.frame(self.frame)
         if frame.body < 0:
-            raise InputError(f"frame {self.frame!r} is fixed to the base: no joint moves it")
+            raise InputError(
+                "wrong-structure",
+                "frame",
+                self.frame,
+                problem=f"frame {self.frame!r} is fixed to the base, so no joint moves it",
+            )
         tool = np.eye(4) if self.tool is None else self.tool
         if np.shape(tool) == (3,):
             tool = np.eye(4)
@@ -95,7 +100,7 @@ class Poses(Measurement):
     def _check(self, count: int) -> dict[str, Any]:
         T = read_pose("T", array("T", self.T))
         if T.ndim != 3 or len(T) != count:
-            raise InputError(f"T has shape {T.shape}; there are {count} states in q, one T each")
+            raise InputError("wrong-shape", "T", T, expected=f"shape ({count}, 4, 4), one pose per state")
         return {"T": T, "angle_sigma": number("angle_sigma", self.angle_sigma, "rad", above=0)}
 
     def residual(self, T: Array, J: Array, extra: Array) -> tuple[Array, Array, Array]:
@@ -127,7 +132,7 @@ class Points(Measurement):
     def _check(self, count: int) -> dict[str, Any]:
         p = array("p", self.p)
         if p.shape != (count, 3):
-            raise InputError(f"p has shape {p.shape}; there are {count} states: give ({count}, 3)")
+            raise InputError("wrong-shape", "p", p, expected=f"shape ({count}, 3), one point per state")
         return {"p": p}
 
     def residual(self, T: Array, J: Array, extra: Array) -> tuple[Array, Array, Array]:
@@ -154,7 +159,7 @@ class Distances(Measurement):
     def _check(self, count: int) -> dict[str, Any]:
         length = array("distance", self.distance, unit="m", above=0)
         if length.shape != (count,):
-            raise InputError(f"distance has shape {length.shape}; there are {count} states, one number each")
+            raise InputError("wrong-shape", "distance", length, expected=f"shape ({count},), one number per state")
         return {"distance": length, "anchor": array("anchor", self.anchor, (3,), unit="m")}
 
     def start(self, T: Array) -> Array:
@@ -164,7 +169,11 @@ class Distances(Measurement):
         d = T[:, :3, 3] - (self.anchor if self.known else extra)
         length = np.linalg.norm(d, axis=1)
         if not (length > 0).all():
-            raise InputError("the target sits on the anchor in some state: no direction belongs to that distance")
+            raise InputError(
+                "singular",
+                "anchor",
+                problem="the target is at the anchor in some state, so the distance has no direction",
+            )
         return d / length[:, None], length
 
     def residual(self, T: Array, J: Array, extra: Array) -> tuple[Array, Array, Array]:

@@ -124,8 +124,10 @@ def read_drives(robot: Robot, told: Mapping[str, str], said: LogSettings) -> Dri
     words: list[str] = [torque] if isinstance(torque, str) else list(torque)
     if {find_unit(str(word), "tau") for word in words} & CURRENTS and torque_constant is None:
         raise InputError(
-            f"the torques are currents [{words[0]}]: give {say('torque_constant')} [N m/A], one per "
-            "motor or one for all"
+            "missing",
+            "torque_constant",
+            problem=f"the torques are currents [{words[0]}]: give {say('torque_constant')} [N m/A], one per "
+            "motor or one for all",
         )
     k_t = _per_joint("torque_constant", 1.0 if torque_constant is None else torque_constant, n)
     G = _gears(ratio, coupling, n)
@@ -175,7 +177,11 @@ def _factors(robot: Robot, group: str, unit: ArrayLike | None, motor_side: bool)
     unit = unit or {"q": "rad", "qd": "rad/s", "tau": "Nm"}[group]
     written: list[str] = [unit] * robot.n if isinstance(unit, str) else list(unit)  # type: ignore[arg-type]
     if len(written) != robot.n:
-        raise InputError(f"{call('units', group)} are {len(written)}, but the robot has {robot.n} joints")
+        raise InputError(
+            "wrong-shape",
+            "units",
+            problem=f"{call('units', group)} are {len(written)}, but the robot has {robot.n} joints",
+        )
     found = []
     for word, coordinate in zip(written, robot.model.coordinates, strict=True):
         one = find_unit(str(word), group)
@@ -189,12 +195,19 @@ def _factors(robot: Robot, group: str, unit: ArrayLike | None, motor_side: bool)
 def _gears(ratio: ArrayLike | ByGroup | None, coupling: ArrayLike | None, n: int) -> Array:
     if ratio is not None and coupling is not None:
         raise InputError(
-            f"give {call('ratio')} (one per joint) or {call('coupling')} (a matrix with the ratios in it), not both"
+            "conflict",
+            "coupling",
+            problem=f"give {call('ratio')} (one per joint) or {call('coupling')} (a matrix with the ratios in "
+            "it), not both",
         )
     if coupling is not None:
         G = _matrix("coupling", coupling, n)
         if np.linalg.matrix_rank(G) < n:
-            raise InputError(f"{call('coupling')} is singular: motors θ_m = G q would not tell the joints' positions")
+            raise InputError(
+                "singular",
+                "coupling",
+                problem=f"{call('coupling')} is singular: motors θ_m = G q would not tell the joints' positions",
+            )
         return G
     return np.eye(n) if ratio is None or isinstance(ratio, Mapping) else np.diag(_per_joint("ratio", ratio, n))
 
@@ -206,7 +219,9 @@ def _matrix(name: str, value: ArrayLike, n: int) -> Array:
 def _per_joint(name: str, value: ArrayLike | None, n: int, group: str | None = None) -> Array:
     x = array(call(name, group), value, (), (n,), meaning="one per joint")
     if name in ("ratio", "torque_constant") and not x.all():
-        raise InputError(f"{call(name, group)} must be finite and not zero, got {value!r}")
+        raise InputError(
+            "out-of-range", name, problem=f"{call(name, group)} must be finite and not zero, got {value!r}"
+        )
     return np.broadcast_to(x, (n,)).copy()
 
 
@@ -214,7 +229,9 @@ def _signs(group: str, value: ArrayLike | None, n: int) -> Array:
     x = _per_joint("sign", value, n, group)
     if not (np.abs(x) == 1).all():
         raise InputError(
-            f"{call('sign')} must be +1 or −1 per joint, got {value!r}; ratios and constants are said apart"
+            "wrong-value",
+            "sign",
+            problem=f"{call('sign')} must be +1 or −1 per joint, got {value!r}; ratios and constants are said apart",
         )
     return x
 
@@ -277,7 +294,11 @@ class LogSettings:
                 raise unknown(f"choice of {call(name)}", choice, choices)
         for name, example in EXAMPLES.items():
             if not isinstance(getattr(self, name), Mapping | None):
-                raise InputError(f"{call(name)} must be a dictionary, a name before each value: {say(name, example)}")
+                raise InputError(
+                    "wrong-type",
+                    name,
+                    problem=f"{call(name)} must be a dictionary, a name before each value: {say(name, example)}",
+                )
         if self.gravity is not None:
             object.__setattr__(self, "gravity", three(call("gravity"), self.gravity))
         if self.rate is not None:
@@ -369,9 +390,9 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     try:
         found = parse_toml(contents(path, DESCRIPTION).decode("utf-8-sig"))
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        raise InputError("not-readable", "path", problem=f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:
-        raise InputError(f"{path}: not a file of settings: {error}") from None
+        raise InputError("syntax", "path", problem=f"{path}: not a file of settings: {error}") from None
     named = {key.replace("-", "_"): value for key, value in found.items()}
     for key in named:
         if key not in WORDS and key not in COMMANDS:
@@ -432,5 +453,9 @@ def _window(value: Any) -> tuple[float | None, float | None] | None:
     except (TypeError, ValueError, InputError):
         low = high = 0.0
     if low is not None and high is not None and not low < high:
-        raise InputError(f"{call('window')} is two times, from and to [s], {say('window', '5:20')}; got {value!r:.60}")
+        raise InputError(
+            "wrong-type",
+            "window",
+            problem=f"{call('window')} is two times, from and to [s], {say('window', '5:20')}; got {value!r:.60}",
+        )
     return low, high

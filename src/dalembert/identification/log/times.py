@@ -114,7 +114,9 @@ def cut_window(t: Array, window: tuple[float | None, float | None] | None) -> tu
     end = float(np.nanmax(since, initial=0.0))
     if not inside.any():
         raise InputError(
-            f"{call('window')}: nothing of the log, which lasts {end:.4g} s, lies from {low:g} to {high:g} s"
+            "out-of-range",
+            "window",
+            problem=f"{call('window')}: nothing of the log, which lasts {end:.4g} s, lies from {low:g} to {high:g} s",
         )
     shown = f"{call('window')} {max(low, 0.0):g} … {min(high, end):.6g} s"
     return rows[inside], [f"{shown}: {int(inside.sum())} of {len(t)} rows"]
@@ -143,12 +145,18 @@ def drop_undated(table: Table, t: Array, rows: Integers, bad_rows: str) -> tuple
     k = int(rows[~good][0])
     if not good.any():
         raise InputError(
-            f"{table.place(k)}: the time is {t[k]}, and no row has a usable one; give the sampling rate, {say('rate')} "
-            f"[Hz], and {say('columns', {'t': None})} if the samples are even"
+            "not-finite",
+            "t",
+            problem=f"{table.place(k)}: the time is {t[k]}, and no row has a usable one; give the sampling rate, "
+            f"{say('rate')} "
+            f"[Hz], and {say('columns', {'t': None})} if the samples are even",
         )
     if bad_rows == "refuse":
         raise InputError(
-            f"{table.place(k)}: the time is {t[k]}; mend the log, or leave such rows out with {say('bad_rows', 'drop')}"
+            "not-finite",
+            "bad_rows",
+            problem=f"{table.place(k)}: the time is {t[k]}; mend the log, or leave such rows out with "
+            f"{say('bad_rows', 'drop')}",
         )
     return rows[good], [f"{int((~good).sum())} rows without a time left out, the first: {table.place(k)}"]
 
@@ -159,7 +167,7 @@ def order_rows(table: Table, t: Array, rows: Integers, q: Sequence[int]) -> tupl
     the same as the row before, time included, are left out."""
     t = t[rows]
     if not len(t) or np.ptp(t) <= 0:
-        raise InputError(f"{table.source}: the times do not increase: {t[0]:g} … {t[-1]:g}")
+        raise InputError("wrong-order", "t", problem=f"{table.source}: the times do not increase: {t[0]:g} … {t[-1]:g}")
     again = np.zeros(len(t), bool)
     again[1:] = (np.diff(t) == 0) & (np.diff(table.values[rows], axis=0) == 0).all(axis=1)
     notes = [f"{int(again.sum())} rows are the same as the row before, time included, and are left out"] * bool(
@@ -208,8 +216,11 @@ def increasing_rows(t: Array, source: str) -> Integers:
     if not len(rows) or np.abs(rows - finite).max() > LATE:
         why = "its clock starts anew" if len(rows) else "it has no times"
         raise InputError(
-            f"{source}: {why}, and its signals have clocks of their own, so that they cannot be matched by time. Split "
-            "the log where the clock starts anew, or record all signals with one clock."
+            "wrong-order",
+            "t",
+            problem=f"{source}: {why}, and its signals have clocks of their own, so that they cannot be matched "
+            "by time. Split "
+            "the log where the clock starts anew, or record all signals with one clock.",
         )
     rows = rows[np.append(True, np.diff(t[rows]) > 0)]
     return rows[np.append(True, np.diff(t[rows]) > SAME * np.median(np.diff(t[rows])))] if len(rows) > 1 else rows
@@ -241,13 +252,19 @@ def common_step(t: Array, source: str = "", describe: Callable[[int, int], str] 
         k = int(np.argmax(steps))
         where = describe(k, k + 1) if describe else f"{steps[k]:.3g} s after t = {t[k]:.10g} s"
         raise InputError(
-            f"{source or 'the log'}: the times jump by {where}, at steps of {middle:.3g} s. Correct or remove that row."
+            "wrong-value",
+            "t",
+            problem=f"{source or 'the log'}: the times jump by {where}, at steps of {middle:.3g} s. Correct or "
+            "remove that row.",
         )
     step = _find_step(t, steps, middle) if SANE[0] <= middle <= SANE[1] else middle
     if not SANE[0] <= step <= SANE[1]:
         raise InputError(
-            f"{source or 'the log'}: the times have steps of {step:.3g} s, which no log of a robot has: say their "
-            f"unit, {say('units', {'t': ...})}, or {say('rate')} [Hz] and {say('columns', {'t': None})}"
+            "wrong-unit",
+            "units",
+            problem=f"{source or 'the log'}: the times have steps of {step:.3g} s, which no log of a robot has: "
+            "say their "
+            f"unit, {say('units', {'t': ...})}, or {say('rate')} [Hz] and {say('columns', {'t': None})}",
         )
     return step
 
@@ -332,7 +349,10 @@ def make_even(
     uneven = spread > EVEN
     if uneven and resample == "refuse":
         raise InputError(
-            f"{table.source}: the samples are uneven: steps {steps.min():.3g} … {steps[steps < GAP * step].max():.3g} s"
+            "wrong-value",
+            "resample",
+            problem=f"{table.source}: the samples are uneven: steps {steps.min():.3g} … "
+            f"{steps[steps < GAP * step].max():.3g} s",
         )
     if uneven:
         off = int((jitter > EVEN).sum())
@@ -355,9 +375,12 @@ def make_even(
     if size > len(t) + max(len(t), MAX_FILLED):
         longest = int(np.argmax(np.diff(t)))
         raise InputError(
-            f"{table.source}: {size - len(t)} samples are missing between its {len(t)} rows at steps of {step:.3g} s; "
+            "too-few",
+            "gaps",
+            problem=f"{table.source}: {size - len(t)} samples are missing between its {len(t)} rows at steps of "
+            f"{step:.3g} s; "
             f"the longest step is {describe_step(longest, longest + 1)}. Give the sampling rate, {say('rate')} [Hz], "
-            f"and {say('columns', {'t': None})} if the samples are even."
+            f"and {say('columns', {'t': None})} if the samples are even.",
         )
     grid = _grid(place, holes)
     if holes:
@@ -365,7 +388,9 @@ def make_even(
         shown = "; ".join(describe_step(int(a), int(b)) for a, b in ends)
         what = f"{len(holes)} gap{'s' if len(holes) > 1 else ''} in the times: {shown}{'; …' * (len(holes) > SHOWN)}"
         if gaps == "refuse":
-            raise InputError(f"{table.source}: {what}; {say('gaps', 'cut')} reads the pieces between them")
+            raise InputError(
+                "too-few", "gaps", problem=f"{table.source}: {what}; {say('gaps', 'cut')} reads the pieces between them"
+            )
         notes.append(f"{what}; the {len(holes) + 1} pieces are kept apart")
     missing = len(np.setdiff1d(grid, place, assume_unique=True))
     notes += [f"{missing} missing samples filled in"] if missing else []
