@@ -11,12 +11,7 @@ import pytest
 import control
 import dalembert as dl
 from dalembert.interchange import columns, data_frame, to_control
-<<<<<<< HEAD
-from dalembert.simulation import monte_carlo, sweep, uniform
 from errors import fields_of, raises
-=======
-from errors import raises
->>>>>>> main
 from tolerances import ROUNDING, error
 
 
@@ -84,17 +79,10 @@ def _minus(x):
 
 def test_frames_that_cannot_be(monkeypatch):
     for value, text in (
-<<<<<<< HEAD
         (3, "wrong-type result"),
         ({"a": [1, 2], "b": [1]}, "wrong-shape columns"),
         ([{"a": 1}, {"b": 1}], "wrong-structure rows"),
         ([], "wrong-type result"),
-=======
-        (3, "a table is made of a Run, Batch, Identification"),
-        ({"a": [1, 2], "b": [1]}, "columns must be lists of one length; got a (2,), b (1,)"),
-        ([{"a": 1}, {"b": 1}], "the rows have different names"),
-        ([], "got list"),
->>>>>>> main
     ):
         with pytest.raises(dl.InputError) as told:
             columns(value)
@@ -127,11 +115,7 @@ def test_every_kind_of_system_becomes_a_control_object(arm):
     assert isinstance(G, control.TransferFunction) and abs(G(1j) - 1 / (2 + 2j)) < 1e-14
     with raises(dl.InputError, "no-effect x"):
         to_control(dl.control.TransferFunction([1.0], [1.0, 2.0]), [0.0])
-<<<<<<< HEAD
-    with pytest.raises(dl.InputError, match="Robot"):
-=======
     with raises(dl.InputError, "wrong-type system"):
->>>>>>> main
         to_control(3)
 
 
