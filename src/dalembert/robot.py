@@ -682,6 +682,7 @@ class Robot(Displayed):
         properties = LateMethod("dalembert.trust.properties.lab:lab")
         impact = LateMethod("dalembert.constrained.system:impact")
         show = LateMethod("dalembert.apps.notebook.show:show")
+        show = LateMethod("dalembert.apps.notebook.robot_scene:show")
 
     # -------------------------------------------------------------------------------------------- dynamics
     def inverse_dynamics(
@@ -1149,7 +1150,7 @@ def _filled(out: tuple[Array, Array, Array] | None, *values: Array) -> tuple[Arr
 
 def _origin_of(T: ArrayLike) -> Origin:
     """Return a pose (4, 4) as the origin of a joint."""
-    from dalembert.poses import euler_angles, read_pose
+    from dalembert.se3 import euler_angles, read_pose
 
     pose = read_pose("T", array("T", T, (4, 4)))
     xyz, rpy = three("T", pose[:3, 3]), three("T", euler_angles(pose[:3, :3], "rpy"))

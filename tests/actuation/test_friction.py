@@ -452,7 +452,7 @@ def test_files_hold_every_term_exactly():
 def test_files_hold_the_width_of_coulomb_friction(tmp_path):
     """Below it friction rises in proportion to the rate; other programs still read the level."""
     arm = dl.load("planar-2r")
-    drive = dl.Drive(coulomb=(2.0, 1.5), coulomb_width=0.1)
+    drive = dl.describe.Drive(coulomb=(2.0, 1.5), coulomb_width=0.1)
     d = replace(arm.description, joints=tuple(replace(j, drive=drive) for j in arm.description.joints))
     rough = dl.Robot(d)
     assert read_toml(write_toml(rough.description)) == rough.description == read_urdf(write_urdf(rough.description))

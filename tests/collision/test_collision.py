@@ -511,7 +511,7 @@ def test_links_that_always_overlap_stay_a_pair_until_they_are_allowed_to(tmp_pat
     with pytest.raises(InputError, match=r"touches something.*pass allow=\[\('link0', 'link2'\)\]"):
         robot.plan(robot.home, robot.home + 0.5)
     assert robot.plan(robot.home, robot.home + 0.5, allow=[("link0", "link2")], timed=False).proved
-    words = ["plan", str(tmp_path / "chain.toml"), "--to", "0.5,0.5,0.5", "--acceleration", "1"]
+    words = ["plan", str(tmp_path / "chain.toml"), "--to", "0.5,0.5,0.5", "--limits", "acceleration=1"]
     refused = CliRunner().invoke(main, words)
     assert refused.exit_code == 1 and "link0 and link2" in refused.output
     assert CliRunner().invoke(main, [*words, "--allow", "link0,link2"]).exit_code == 0

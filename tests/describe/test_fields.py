@@ -16,21 +16,21 @@ ARM = dl.load("planar-2r")
 T, Q = np.arange(3.0), np.ones((3, 2))
 SIX = (0.1, 0.0, 0.0, 0.2, 0.0, 0.3)
 WRONG = [
-    (lambda: dl.Inertial(1, (1, 1, 1)), "inertia"),
-    (lambda: dl.Inertial(1, 0.1), "inertia"),
-    (lambda: dl.Inertial(1, [[1, 2, 0], [0, 1, 0], [0, 0, 1]]), "inertia"),
-    (lambda: dl.Inertial("heavy", SIX), "mass"),
-    (lambda: dl.Inertial(1, SIX, (0, 0, 0.1)), "origin"),
-    (lambda: dl.Drive(coulomb="much"), "coulomb"),
-    (lambda: dl.Drive(coulomb=(1, 2, 3)), "coulomb"),
-    (lambda: dl.Drive(damping=[0.1]), "damping"),
-    (lambda: dl.Drive(friction="viscous"), "friction"),
-    (lambda: dl.Limit("low"), "lower"),
-    (lambda: dl.Limit(effort=np.ones(2)), "effort"),
-    (lambda: dl.Origin(0.1), "xyz"),
-    (lambda: dl.Origin(rpy=(0, 0)), "rpy"),
-    (lambda: dl.Mimic(3), "joint"),
-    (lambda: dl.Loop("l", "weld", "a", "b", first_origin=(0, 0, 1)), "first_origin"),
+    (lambda: dl.describe.Inertial(1, (1, 1, 1)), "inertia"),
+    (lambda: dl.describe.Inertial(1, 0.1), "inertia"),
+    (lambda: dl.describe.Inertial(1, [[1, 2, 0], [0, 1, 0], [0, 0, 1]]), "inertia"),
+    (lambda: dl.describe.Inertial("heavy", SIX), "mass"),
+    (lambda: dl.describe.Inertial(1, SIX, (0, 0, 0.1)), "origin"),
+    (lambda: dl.describe.Drive(coulomb="much"), "coulomb"),
+    (lambda: dl.describe.Drive(coulomb=(1, 2, 3)), "coulomb"),
+    (lambda: dl.describe.Drive(damping=[0.1]), "damping"),
+    (lambda: dl.describe.Drive(friction="viscous"), "friction"),
+    (lambda: dl.describe.Limit("low"), "lower"),
+    (lambda: dl.describe.Limit(effort=np.ones(2)), "effort"),
+    (lambda: dl.describe.Origin(0.1), "xyz"),
+    (lambda: dl.describe.Origin(rpy=(0, 0)), "rpy"),
+    (lambda: dl.describe.Mimic(3), "joint"),
+    (lambda: dl.describe.Loop("l", "weld", "a", "b", first_origin=(0, 0, 1)), "first_origin"),
     (lambda: Link("a", inertial=1.0), "inertial"),
     (lambda: Link("a", visuals=Sphere(1.0)), "visuals"),
     (lambda: Joint("j", "revolute", "a", "b", axis=2), "axis"),
@@ -43,11 +43,11 @@ WRONG = [
     (lambda: Capsule(1.0, None), "length"),
     (lambda: Mesh(1), "filename"),
     (lambda: Description("d", links=Link("a")), "links"),
-    (lambda: dl.Drive(friction=[1.0]), "friction"),
-    (lambda: dl.DHRow(theta="x"), "theta"),
-    (lambda: dl.DHRow(a=float("nan")), "a"),
-    (lambda: dl.DHRow(drive=None), "drive"),
-    (lambda: dl.DHRow(kind=np.ones(2)), "kind"),
+    (lambda: dl.describe.Drive(friction=[1.0]), "friction"),
+    (lambda: dl.describe.DHRow(theta="x"), "theta"),
+    (lambda: dl.describe.DHRow(a=float("nan")), "a"),
+    (lambda: dl.describe.DHRow(drive=None), "drive"),
+    (lambda: dl.describe.DHRow(kind=np.ones(2)), "kind"),
     (lambda: control.PID(k_p=1.0, rate=np.ones(2)), "rate"),
     (lambda: control.PID(k_p=1.0, names=None), "names"),
     (lambda: control.PID(k_p=1.0, names="yru"), "names"),
@@ -78,14 +78,16 @@ def test_wrong_parts_are_named(make, part):
 
 
 def test_what_is_meant_is_taken():
-    assert dl.Inertial(1, np.diag([1.0, 2.0, 3.0])).inertia == (1.0, 0.0, 0.0, 2.0, 0.0, 3.0)
-    assert dl.Drive(coulomb=1).coulomb == (1.0, 1.0)
-    assert dl.Origin(np.array([1, 2, 3])).xyz == (1.0, 2.0, 3.0)
-    arm = dl.Robot.from_dh([{"a": 1.0, "drive": dl.Drive(coulomb=1.0), "inertial": dl.Inertial(1, np.eye(3))}])
+    assert dl.describe.Inertial(1, np.diag([1.0, 2.0, 3.0])).inertia == (1.0, 0.0, 0.0, 2.0, 0.0, 3.0)
+    assert dl.describe.Drive(coulomb=1).coulomb == (1.0, 1.0)
+    assert dl.describe.Origin(np.array([1, 2, 3])).xyz == (1.0, 2.0, 3.0)
+    arm = dl.Robot.from_dh(
+        [{"a": 1.0, "drive": dl.describe.Drive(coulomb=1.0), "inertial": dl.describe.Inertial(1, np.eye(3))}]
+    )
     assert arm.friction_torque([0.0], [1.0]) == 1.0 and arm.mass_matrix([0.0]) == 2.0
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_what_is_not_finite_is_refused_with_its_link(number):
     with raises(dl.DescriptionError, "not-finite"):
-        dl.Robot.from_dh([{"a": 1.0, "inertial": dl.Inertial(number, SIX)}])
+        dl.Robot.from_dh([{"a": 1.0, "inertial": dl.describe.Inertial(number, SIX)}])

@@ -438,7 +438,12 @@ def test_what_a_robot_says(robot):
 
 def test_with_loop_is_the_file_in_python():
     made = dl.Robot(linkage()).with_loop(
-        "hinge", "coupler", "rocker", first_origin=(0.5, 0, 0), second_origin=dl.Origin((0.4, 0, 0)), name="closure"
+        "hinge",
+        "coupler",
+        "rocker",
+        first_origin=(0.5, 0, 0),
+        second_origin=dl.describe.Origin((0.4, 0, 0)),
+        name="closure",
     )
     assert made.description == linkage(CLOSURE)
     with raises(DescriptionError, "unknown-name link"):

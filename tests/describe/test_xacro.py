@@ -62,9 +62,9 @@ def test_packages_are_found_on_the_way_up_and_by_name(tmp_path: Path) -> None:
     assert 'name="here"' in expand(path, package_dirs=[tmp_path / "elsewhere"])
     assert 'name="here"' in expand(path, package_dirs=[tmp_path / "elsewhere" / "parts"])  # the package itself
     for command in ("info", "check", "verify"):
-        before = ["--package-dir", str(tmp_path / "elsewhere"), command, str(path)]
-        assert CliRunner().invoke(main, before).exit_code == 0
-        assert CliRunner().invoke(main, before[2:]).exit_code == 1
+        given = [command, str(path), "--package-dir", str(tmp_path / "elsewhere")]
+        assert CliRunner().invoke(main, given).exit_code == 0
+        assert CliRunner().invoke(main, given[:2]).exit_code == 1
     written(tmp_path, link.replace("here", "beside"), "ws/parts/link.xacro")
     assert 'name="beside"' in expand(path)
 

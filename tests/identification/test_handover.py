@@ -28,7 +28,7 @@ from errors import raises
 def rough(name="planar-2r", viscous=2.0, coulomb=(3.0, 3.0), rotor=0.4, terms=()):
     """A robot with rotors and friction, beside the same without them: what is true, and what is given."""
     given = dl.load(name)
-    drive = dl.Drive(rotor_inertia=rotor, damping=viscous, coulomb=coulomb, friction=terms)
+    drive = dl.describe.Drive(rotor_inertia=rotor, damping=viscous, coulomb=coulomb, friction=terms)
     joints = tuple(j if j.kind == "fixed" else replace(j, drive=drive) for j in given.description.joints)
     return dl.Robot(replace(given.description, joints=joints)), given
 
@@ -183,7 +183,7 @@ def test_terms_are_those_that_the_log_asks_for(law):
 
 def test_no_friction_is_a_choice_too():
     true = dl.load("planar-2r")
-    drive = dl.Drive(rotor_inertia=0.4)
+    drive = dl.describe.Drive(rotor_inertia=0.4)
     joints = tuple(j if j.kind == "fixed" else replace(j, drive=drive) for j in true.description.joints)
     outcome = identify_log(true, recorded(dl.Robot(replace(true.description, joints=joints))))
     assert {trial.term for trial in outcome.trials if trial.taken} == {"rotor"}

@@ -11,8 +11,8 @@ import sympy as sp
 import dalembert as dl
 from dalembert.errors import SingularityError
 
-x, y = dl.coordinates("x y")
-xd, yd = dl.rate(x), dl.rate(y)
+x, y = dl.lagrange.coordinates("x y")
+xd, yd = dl.lagrange.rate(x), dl.lagrange.rate(y)
 m, k, l = sp.symbols("m k l", positive=True)
 K2 = m * (xd**2 + yd**2) / 2
 t = sp.Symbol("t")
@@ -78,7 +78,7 @@ REFUSED = {
     "a point of four": (lambda: S(x, xd**2, forces=[((1, 0), (x, 0, 0, 0))]), "the point of force 1 must be"),
     "time": (lambda: S(x, xd**2, x * sp.sin(t)), "depends on time explicitly"),
     "time itself": (lambda: S("t", xd**2), "stands for time"),
-    "acceleration": (lambda: S(x, xd**2, dl.rate(xd)), "contains the acceleration xdd"),
+    "acceleration": (lambda: S(x, xd**2, dl.lagrange.rate(xd)), "contains the acceleration xdd"),
     "forgotten": (lambda: S(x, xd**2, f(t)), "contains f(t), which moves but is not among the coord"),
     "text": (lambda: S(x, "xd**2"), "must be a SymPy expression, not text"),
     "a list": (lambda: S(x, [xd**2]), "must be a SymPy expression or a number, got list"),
@@ -89,23 +89,29 @@ REFUSED = {
     "no sequence": (lambda: S(3, 0), "coordinates must be a sequence of SymPy symbols"),
     "value": (lambda: S(x, m * xd**2, parameters={m: "big"}), "parameter 'm' must be a finite number"),
     "no mapping": (lambda: S(x, m * xd**2, parameters=[1]), "parameters map symbols to numbers"),
-    "names": (lambda: dl.coordinates(""), "coordinates are made from their names"),
-    "rate": (lambda: dl.rate(x * y), "needs to know what moves"),
+    "names": (lambda: dl.lagrange.coordinates(""), "coordinates are made from their names"),
+    "rate": (lambda: dl.lagrange.rate(x * y), "needs to know what moves"),
     "body": (lambda: bodies(x, [3]), "bodies are Particle or RigidBody objects, not int"),
-    "position": (lambda: bodies(x, dl.Particle(m, x)), "the position of a body must be a vector"),
-    "mass": (lambda: bodies(x, dl.Particle("m", (x,))), "the mass of a body must be a SymPy expression or a number"),
+    "position": (lambda: bodies(x, dl.lagrange.Particle(m, x)), "the position of a body must be a vector"),
+    "mass": (
+        lambda: bodies(x, dl.lagrange.Particle("m", (x,))),
+        "the mass of a body must be a SymPy expression or a number",
+    ),
     "no body": (lambda: bodies(x, 3), "bodies are Particle or RigidBody objects, not int"),
-    "gravity": (lambda: bodies(x, dl.Particle(m, (x,)), 9.81), "gravity must be a vector of one to three components"),
+    "gravity": (
+        lambda: bodies(x, dl.lagrange.Particle(m, (x,)), 9.81),
+        "gravity must be a vector of one to three components",
+    ),
     "imaginary": (lambda: S(x, sp.I * xd**2), "contains the imaginary unit"),
-    "rate of text": (lambda: dl.rate("x"), "rate is of a coordinate, an expression or a vector"),
-    "no turn": (lambda: bodies(x, dl.RigidBody(m, 1, (x,))), "give one of them"),
-    "planar 3×3": (lambda: bodies(x, dl.RigidBody(m, sp.eye(3), (x,), angle=x)), "one moment of in"),
-    "no rotation": (lambda: bodies(x, dl.RigidBody(m, sp.eye(3), (x,), 2 * sp.eye(3))), "RᵀR is not"),
+    "rate of text": (lambda: dl.lagrange.rate("x"), "rate is of a coordinate, an expression or a vector"),
+    "no turn": (lambda: bodies(x, dl.lagrange.RigidBody(m, 1, (x,))), "give one of them"),
+    "planar 3×3": (lambda: bodies(x, dl.lagrange.RigidBody(m, sp.eye(3), (x,), angle=x)), "one moment of in"),
+    "no rotation": (lambda: bodies(x, dl.lagrange.RigidBody(m, sp.eye(3), (x,), 2 * sp.eye(3))), "RᵀR is not"),
     "asymmetric": (
-        lambda: bodies(x, dl.RigidBody(m, [[1, 1, 0], [0, 1, 0], [0, 0, 1]], (x,), sp.eye(3))),
+        lambda: bodies(x, dl.lagrange.RigidBody(m, [[1, 1, 0], [0, 1, 0], [0, 0, 1]], (x,), sp.eye(3))),
         "an inertia matrix is symmetric",
     ),
-    "small": (lambda: bodies(x, dl.RigidBody(m, 1, (x,), sp.eye(3))), "inertia must be a 3×3"),
+    "small": (lambda: bodies(x, dl.lagrange.RigidBody(m, 1, (x,), sp.eye(3))), "inertia must be a 3×3"),
 }
 
 
@@ -182,7 +188,7 @@ def test_without_sympy_the_sentence_says_what_to_install():
     script = (
         "import sys; sys.modules['sympy'] = None\n"
         "import dalembert as dl\n"
-        "try: dl.coordinates('x')\n"
+        "try: dl.lagrange.coordinates('x')\n"
         "except dl.MissingExtraError as error: print(error)\n"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -192,14 +198,16 @@ def test_without_sympy_the_sentence_says_what_to_install():
 def test_constraints_are_tried_though_other_parameters_are_free():
     import sympy
 
-    x, th = dl.coordinates("x th")
+    x, th = dl.lagrange.coordinates("x th")
     m = sympy.Symbol("m")
     with pytest.raises(dl.InputError, match="inconsistent"):
-        dl.LagrangianSystem([x, th], m * dl.rate(x) ** 2 / 2 + dl.rate(th) ** 2 / 2, constraints=[x**2 + th**2 + 1])
+        dl.LagrangianSystem(
+            [x, th], m * dl.lagrange.rate(x) ** 2 / 2 + dl.lagrange.rate(th) ** 2 / 2, constraints=[x**2 + th**2 + 1]
+        )
 
 
 def test_powers_written_as_decimals():
-    x = dl.coordinates("x")
+    x = dl.lagrange.coordinates("x")
     x = x[0] if isinstance(x, (list, tuple)) else x
-    system = dl.LagrangianSystem([x], dl.rate(x) ** 2 / 2, x**2.0)
+    system = dl.LagrangianSystem([x], dl.lagrange.rate(x) ** 2 / 2, x**2.0)
     assert system.gravity_torque([3.0]).tolist() == [6.0]

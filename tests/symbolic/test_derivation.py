@@ -212,8 +212,12 @@ def comb(n: int) -> dl.Robot:
     """Arms side by side on one base."""
     links, joints = [Link("base")], []
     for k in range(n):
-        links.append(Link(f"l{k}", dl.Inertial(1.0, (0, 0, 0, 0.1, 0, 0.1), dl.Origin((0.2, 0.0, 0.0)))))
-        joints.append(Joint(f"j{k}", "continuous", "base", f"l{k}", dl.Origin((0.0, 0.5 * k, 0.0)), (0.0, 1.0, 0.0)))
+        links.append(
+            Link(f"l{k}", dl.describe.Inertial(1.0, (0, 0, 0, 0.1, 0, 0.1), dl.describe.Origin((0.2, 0.0, 0.0))))
+        )
+        joints.append(
+            Joint(f"j{k}", "continuous", "base", f"l{k}", dl.describe.Origin((0.0, 0.5 * k, 0.0)), (0.0, 1.0, 0.0))
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dl.ModelWarning)
         return dl.Robot(Description("comb", tuple(links), tuple(joints), tip="l0"))
@@ -250,8 +254,13 @@ def test_rotors_and_friction_are_told():
 
 @pytest.mark.parametrize("name", ["a~b", "a^b", "a\\b", "a{b", "a}b", "a|b", "{0}", "50%"])
 def test_names_of_strangers(name):
-    links = (Link("base"), Link(name, dl.Inertial(1.0, (0, 0, 0, 0.1, 0, 0.1), dl.Origin((0.2, 0.0, 0.0)))))
-    joints = (Joint("j|" + name, "continuous", "base", name, dl.Origin((0, 0, 0), (1.5708, 0, 0)), (0.0, 0.0, 1.0)),)
+    links = (
+        Link("base"),
+        Link(name, dl.describe.Inertial(1.0, (0, 0, 0, 0.1, 0, 0.1), dl.describe.Origin((0.2, 0.0, 0.0)))),
+    )
+    joints = (
+        Joint("j|" + name, "continuous", "base", name, dl.describe.Origin((0, 0, 0), (1.5708, 0, 0)), (0.0, 0.0, 1.0)),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dl.ModelWarning)
         e = dl.Robot(Description("odd", links, joints)).equations()

@@ -90,13 +90,13 @@ def random_arm(seed: int) -> dl.Robot:
         sliding = rng.random() < 0.3
         alpha = rng.choice([0, math.pi / 2, -math.pi / 2, math.pi, 0.3, 1.1])
         x = [round(rng.uniform(-0.3, 0.3), 3) for _ in range(3)]
-        inertial = dl.Inertial(
+        inertial = dl.describe.Inertial(
             round(rng.uniform(0.5, 4), 3),
             (0.03, round(rng.uniform(-0.003, 0.003), 5), 0.001, 0.04, -0.002, 0.035),
-            dl.Origin(tuple(x)),
+            dl.describe.Origin(tuple(x)),
         )
         rows.append(
-            dl.DHRow(
+            dl.describe.DHRow(
                 a=rng.choice([0, round(rng.uniform(-0.5, 0.5), 3)]),
                 alpha=alpha,
                 d=0.0 if sliding else round(rng.uniform(-0.3, 0.3), 3),

@@ -120,8 +120,12 @@ def test_determinants_factored():
 def test_more_than_nine_joints():
     links, joints = [Link("base")], []
     for k in range(12):  # a comb: twelve arms on one base, so that the equations are short
-        links.append(Link(f"l{k}", dl.Inertial(1.0, (0, 0, 0, 0.1, 0, 0.1), dl.Origin((0.2, 0.0, 0.0)))))
-        joints.append(Joint(f"j{k}", "continuous", "base", f"l{k}", dl.Origin((0.0, 0.5 * k, 0.0)), (0.0, 1.0, 0.0)))
+        links.append(
+            Link(f"l{k}", dl.describe.Inertial(1.0, (0, 0, 0, 0.1, 0, 0.1), dl.describe.Origin((0.2, 0.0, 0.0))))
+        )
+        joints.append(
+            Joint(f"j{k}", "continuous", "base", f"l{k}", dl.describe.Origin((0.0, 0.5 * k, 0.0)), (0.0, 1.0, 0.0))
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dl.ModelWarning)
         robot = dl.Robot(Description("comb", tuple(links), tuple(joints)))

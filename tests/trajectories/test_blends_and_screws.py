@@ -8,7 +8,7 @@ import pytest
 import dalembert as dl
 from dalembert import trajectories as tr
 from dalembert.errors import InputError
-from dalembert.poses import exp6, inverse, log6
+from dalembert.se3 import exp6, inverse, log6
 from errors import raises
 from tolerances import ROUNDING
 

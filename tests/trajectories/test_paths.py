@@ -31,10 +31,10 @@ def test_a_line_turns_evenly_about_one_axis():
     path = tr.line(A, B)
     L = np.linalg.norm(B[:3, 3] - A[:3, 3])
     assert np.isclose(path.duration, L)
-    turn = dl.log6(dl.pose(rotation_matrix=B[:3, :3] @ A[:3, :3].T))[3:]
+    turn = dl.se3.log6(dl.pose(rotation_matrix=B[:3, :3] @ A[:3, :3].T))[3:]
     for f in (0.0, 0.3, 0.9, 1.0):
         T, V, dV = tr.poses(path, f * L)
-        assert np.allclose(T[:3, :3], dl.exp6(np.r_[0, 0, 0, f * turn])[:3, :3] @ A[:3, :3], atol=1e-12)
+        assert np.allclose(T[:3, :3], dl.se3.exp6(np.r_[0, 0, 0, f * turn])[:3, :3] @ A[:3, :3], atol=1e-12)
         assert np.allclose(T[:3, 3], A[:3, 3] + f * (B - A)[:3, 3], atol=1e-14)
         assert np.allclose(V, np.r_[(B - A)[:3, 3], turn] / L, atol=1e-10)
         assert np.allclose(dV, 0, atol=1e-9)

@@ -415,10 +415,10 @@ def _existing(filename: str, candidates: Iterable[tuple[Path, Path]], named: lis
         outside = real
     if outside is not None:
         problem = f"the mesh {filename!r} is refused, because it leads to {outside}, outside its package"
-        advice = "If that is right, name its folder with --package-dir (package_dirs=)."
+        advice = "If that is right, name its folder with `package_dirs=[…]`."
         raise DescriptionError("not-readable", "mesh", filename, problem=problem, remedy=advice)
     packaged = split(filename)[0] in ("package", "model")
-    package = "Name the folder of its package with --package-dir (package_dirs=)."
+    package = "Name the folder of its package with `package_dirs=[…]`."
     remedy = package if packaged else "Correct the path, or put the file there."
     problem = f"the mesh {filename!r} was not found"
     raise DescriptionError("not-readable", "mesh", filename, problem=problem, remedy=remedy)

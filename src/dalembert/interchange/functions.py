@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -31,7 +31,7 @@ KINDS = ("SX", "MX")
 _NAMES = {"inverse_dynamics": "tau", "forward_dynamics": "qdd", "fk": "T", "jacobian": "J", "mass_matrix": "M"}
 
 
-def kernel_of(system: object, name: str | None, given: Sequence[str], options: dict[str, Any]) -> Kernel:
+def kernel_of(system: object, name: str | None, given: Sequence[str], options: Mapping[str, object]) -> Kernel:
     """`system.kernel(name, given, **options)` of a System; if no name is given, ẋ(x, u) of one that has a `rate`; or a
     Kernel itself."""
     found = system if isinstance(system, Kernel) else getattr(system, "kernel", None)
@@ -94,7 +94,7 @@ def casadi_function(
     *,
     kind: str = "SX",
     title: str | None = None,
-    **options: Any,
+    **options: object,
 ) -> Function:
     """A kernel as `casadi.Function`, with the kernel's arguments by name: f(q, qd, qdd), f(q=…, qd=…)["tau"].
 
@@ -146,7 +146,7 @@ def _output_names(name: str, count: int, taken: Sequence[str]) -> list[str]:
 
 
 def jax_function(
-    system: object, name: str | None = None, given: Sequence[str] = (), **options: Any
+    system: object, name: str | None = None, given: Sequence[str] = (), **options: object
 ) -> Callable[..., Any]:
     """A kernel as a function of JAX arrays, (..., n) each, leading dimensions broadcast.
 

@@ -108,8 +108,12 @@ def _recursion(board: Blackboard, at: State | None) -> Iterator[Part]:
     e = board.e
     if at is None:
         if sum(len(p) for row in e.M for p in row) > STEPS_UP_TO:
-            problem = f"the recursion of {e.name!r} with symbols is too long to read"
-            raise InputError("too-large", "at", problem=problem, remedy="at=(q, q̇, q̈), or --at, puts numbers in.")
+            raise InputError(
+                "too-large",
+                "at",
+                problem=f"the recursion of {e.name!r} with symbols is too long to read",
+                remedy="Give numbers for q, q̇ and q̈ as `at`.",
+            )
         yield from newton_euler(board, e.model, e.q, e.qd, e.qdd)
         return
     q, qd, qdd = arguments.array("at", at, (3, e.n), meaning="q, q̇ and q̈").tolist()

@@ -196,7 +196,7 @@ def test_one_point_touched_in_many_ways():
     tool, place = dl.pose(xyz=(0.03, 0.0, 0.12)), np.array([0.45, 0.1, 0.3])
     rng = np.random.default_rng(1)
     target = dl.pose(xyz=np.broadcast_to(place, (80, 3)), rpy=rng.uniform(-0.7, 0.7, (80, 3)) + np.array([np.pi, 0, 0]))
-    solved = truth.ik(target @ dl.inverse(tool), tolerance=1e-12)
+    solved = truth.ik(target @ dl.se3.inverse(tool), tolerance=1e-12)
     q = solved.q[solved.converged]
     assert len(q) > 40
     found = calibrate(robot, SamePoint(q=q, tool=tool), free=("offsets",))

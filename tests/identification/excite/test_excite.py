@@ -118,8 +118,8 @@ def frictional():
     rows = [
         {
             "a": 0.3,
-            "inertial": dl.Inertial(2.0, (0.01, 0, 0, 0.02, 0, 0.02), dl.Origin((-0.1, 0, 0))),
-            "drive": dl.Drive(0.1, 10.0, damping=0.5, coulomb=(1.0, 0.8), stiffness=3.0, rest=0.2),
+            "inertial": dl.describe.Inertial(2.0, (0.01, 0, 0, 0.02, 0, 0.02), dl.describe.Origin((-0.1, 0, 0))),
+            "drive": dl.describe.Drive(0.1, 10.0, damping=0.5, coulomb=(1.0, 0.8), stiffness=3.0, rest=0.2),
         }
     ] * 2
     return dl.Robot.from_dh(rows, gravity=(0, -9.81, 0))

@@ -220,7 +220,9 @@ def test_a_robot_predicts_samples_with_the_direction_of_their_friction():
     robot = dl.load("planar-2r")
     offset = dl.friction.friction("offset", offset=0.3)
     d = robot.description
-    drives = iter([dl.Drive(damping=0.3, coulomb=(2.0, 1.5)), dl.Drive(coulomb=(1.0, 1.0), friction=(offset,))])
+    drives = iter(
+        [dl.describe.Drive(damping=0.3, coulomb=(2.0, 1.5)), dl.describe.Drive(coulomb=(1.0, 1.0), friction=(offset,))]
+    )
     joints = tuple(replace(j, drive=next(drives)) if j.kind == "revolute" else j for j in d.joints)
     robot = dl.Robot(replace(d, joints=joints))
     t, q, qd, qdd = motion(robot, rate=500.0)

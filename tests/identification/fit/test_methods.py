@@ -19,7 +19,9 @@ TERM = friction("stribeck", coulomb=2.0, breakaway=4.0, speed=0.15, viscous=1.0)
 
 def recorded(terms=(), noise=0.05, seed=0):
     given = dl.load("planar-2r")
-    drive = dl.Drive(damping=0.0 if terms else 1.0, coulomb=(0.0, 0.0) if terms else (2.0, 2.0), friction=terms)
+    drive = dl.describe.Drive(
+        damping=0.0 if terms else 1.0, coulomb=(0.0, 0.0) if terms else (2.0, 2.0), friction=terms
+    )
     joints = tuple(j if j.kind == "fixed" else replace(j, drive=drive) for j in given.description.joints)
     true = dl.Robot(replace(given.description, joints=joints))
     t = np.arange(0, 20, 0.01)

@@ -53,7 +53,9 @@ def period_of(t, x, v):
 def test_a_swing_that_was_simulated_gives_the_moment_back(amplitude):
     m, d, I_c = 1.7, 0.23, 0.031
     robot = dl.Robot.from_dh([{"a": d}], gravity=(0, -9.81, 0), name="pendulum")
-    robot = with_parts(robot, {"link1": dl.Inertial(m, (0.01, 0, 0, 0.01, 0, I_c), dl.Origin((d, 0, 0)))})
+    robot = with_parts(
+        robot, {"link1": dl.describe.Inertial(m, (0.01, 0, 0, 0.01, 0, I_c), dl.describe.Origin((d, 0, 0)))}
+    )
     rest = -0.5 * math.pi
     run = integrate(robot.flow(), [rest + amplitude, 0.0], 1e-3, 4000)
     T = period_of(run.t, run.x[:, 0] - rest, run.x[:, 1])
@@ -112,9 +114,9 @@ def test_what_no_body_has_is_said():
 # --------------------------------------------------------------------------------------------------------- CAD
 def test_cad_against_closed_forms():
     link = [
-        Solid(Box((0.3, 0.06, 0.04)), "aluminum 6061", dl.Origin((0.15, 0, 0))),
-        Solid(Cylinder(0.015, 0.04), "aluminum 6061", dl.Origin((0.25, 0, 0)), hole=True),
-        Solid(Sphere(0.02), "steel", dl.Origin((0, 0, 0.05), (0.3, 0.2, 0.1))),
+        Solid(Box((0.3, 0.06, 0.04)), "aluminum 6061", dl.describe.Origin((0.15, 0, 0))),
+        Solid(Cylinder(0.015, 0.04), "aluminum 6061", dl.describe.Origin((0.25, 0, 0)), hole=True),
+        Solid(Sphere(0.02), "steel", dl.describe.Origin((0, 0, 0.05), (0.3, 0.2, 0.1))),
     ]
     found = cad(link)
     m1, m2, m3 = 2700 * 0.3 * 0.06 * 0.04, 2700 * math.pi * 0.015**2 * 0.04, 7850 * 4 / 3 * math.pi * 0.02**3
@@ -168,7 +170,7 @@ def test_a_weighed_part_scales_its_densities():
 
 def test_parts_become_links():
     robot = dl.load("planar-2r")
-    part = cad([Solid(Box((0.4, 0.05, 0.05)), "carbon fiber laminate", dl.Origin((0.2, 0, 0)))])
+    part = cad([Solid(Box((0.4, 0.05, 0.05)), "carbon fiber laminate", dl.describe.Origin((0.2, 0, 0)))])
     changed = with_parts(robot, {robot.bodies[1]: part})
     assert abs(changed.mass - robot.mass - part.mass + robot.model.bodies[1].inertia.m) < 1e-12
     with raises(UnknownNameError, "unknown-name"):
@@ -204,7 +206,10 @@ def test_the_table_of_materials():
         (lambda: cad([Solid(Box((0.1, 0.1, 0.1)), 1000.0, filled=1.5)]), "out-of-range filled"),
         (
             lambda: cad(
-                [Solid(Box((0.1, 0.1, 0.1)), 1000.0), Solid(Sphere(0.05), 1000.0, dl.Origin((9, 0, 0)), hole=True)]
+                [
+                    Solid(Box((0.1, 0.1, 0.1)), 1000.0),
+                    Solid(Sphere(0.05), 1000.0, dl.describe.Origin((9, 0, 0)), hole=True),
+                ]
             ),
             "not-physical solids",
         ),

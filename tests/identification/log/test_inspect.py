@@ -85,7 +85,7 @@ def test_a_base_that_is_not_upright(robot, tilt, about):
     (item,) = found.of("tilt")
     assert abs(item.evidence - tilt) < 2.5 and not found.of("sign")
     assert "the base does not stand as the model says: gravity lies" in item.sentence and "±" in item.sentence
-    numbers = item.fix.split("((")[1].rstrip(")").split(",")
+    numbers = item.fix.split("[")[1].rstrip("]`").split(",")
     np.testing.assert_allclose([float(x) for x in numbers], g, atol=0.5)
     assert not inspect_log(robot.with_gravity(g), leaning).errors
 

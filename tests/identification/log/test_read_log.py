@@ -431,7 +431,7 @@ def test_counting_with_a_rate(robot, log, table):
         read_log(table, robot, rate=-1)
     slow = read_log(table | {"t": log.t}, robot, rate=50.0)  # what is said counts, and is told
     np.testing.assert_allclose(slow.t, 2 * log.t, atol=1e-9)
-    assert any("even steps of 0.02 s, not 0.01 s, as rate=50 says" in note for note in slow.notes)
+    assert any("even steps of 0.02 s, not 0.01 s, as `rate=50` says" in note for note in slow.notes)
     same(read_log(table | {"t": log.t * 7}, robot, rate=100.0, columns={"t": None}), log, 1e-12)
 
 

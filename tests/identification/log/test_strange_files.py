@@ -18,7 +18,6 @@ from dalembert.identification.log.parquet_footer import count_values
 from dalembert.identification.log.read import read_log, read_logs
 from dalembert.identification.log.samples import Table
 from dalembert.identification.log.settings import LogSettings
-from dalembert.words import command_line
 from errors import raises
 
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.ModelWarning")
@@ -147,7 +146,7 @@ def test_the_names_of_kuka_and_others(panda, seven, tmp_path, times, q, tau, oth
 
 def test_two_families_that_look_alike_are_asked_about(ur, log):
     columns = {"t": log.t, "left_q": log.q, "right_q": log.q + 1, "tau": log.tau}
-    with command_line(), raises(InputError, "conflict columns"):
+    with raises(InputError, "conflict columns"):
         read_log(columns, ur)
     same(read_log(columns, ur, columns={"q": "left_q[{i}]"}), log, rates=False)
 
@@ -288,9 +287,9 @@ def test_columns_without_names_that_tell_nothing(ur, log):
         np.column_stack([log.t, log.q, log.tau, 2 * log.tau + noise(log, 6)]),
         np.column_stack([log.t, log.q, log.tau, log.q[:, 0]]),
     ):
-        with command_line(), raises(InputError, "missing columns"):
+        with raises(InputError, "missing columns"):
             read_log(values, ur)
-    said = LogSettings.from_options({"--columns": "t=0,q=7-12,tau=1-6"})
+    said = LogSettings.from_options({"columns": "t=0,q=7-12,tau=1-6"})
     same(read_log(np.column_stack([log.t, log.tau, log.q]), ur, settings=said), log, rates=False)
 
 
@@ -299,7 +298,7 @@ def test_torques_beside_those_of_a_controller_are_asked_about(ur, log):
     values = np.column_stack(
         [log.t, log.q, log.qd, log.tau / 10, log.tau / 11 + noise(log, 6), log.tau + noise(log, 6)]
     )
-    with command_line(), raises(InputError, "missing columns"):
+    with raises(InputError, "missing columns"):
         read_log(values, ur)
     same(read_log(values, ur, columns={"tau": range(13, 19)}, torque_constant=10.0), log)
 
@@ -508,15 +507,15 @@ def test_fingers_that_a_log_lacks_are_held():
     bare = np.loadtxt(folder / "exciting.csv", delimiter=",", skiprows=1)
     for source in (folder / "exciting.csv", bare):
         read = read_logs([source], dl.load(folder / "panda_erd.urdf"))
-        assert read.robot.n == 7 and read.settings.lock == {"panda_finger_joint1": 0.0}
+        assert read.robot.n == 7 and read.settings.locked == {"panda_finger_joint1": 0.0}
         assert "which are held: 'panda_finger_joint1' at 0" in read.logs[0].notes[0]
 
 
 def test_counted_columns_may_be_those_of_an_arm_on_a_rail(ur, log):
     table = {"t": log.t, "q": log.q[:, :5], "tau": log.tau[:, :5]}
-    with command_line(), raises(InputError, "wrong-shape columns"):
+    with raises(InputError, "wrong-shape columns"):
         read_logs([table], ur)
-    assert read_logs([table], ur, LogSettings(lock={"wrist_3_joint": 0.1})).robot.n == 5
+    assert read_logs([table], ur, LogSettings(locked={"wrist_3_joint": 0.1})).robot.n == 5
 
 
 def test_only_joints_at_the_ends_are_held(ur, log):
@@ -527,9 +526,9 @@ def test_only_joints_at_the_ends_are_held(ur, log):
     without = {name: x for name, x in columns.items() if name != "wrist_3_joint effort"}
     for spoiled, at in ((columns | finger, 0.5), (without, 0.0)):
         read = read_logs([spoiled], ur)
-        assert read.settings.lock == {"wrist_3_joint": at} and read.logs[0].joints == ur.joint_names[:-1]
+        assert read.settings.locked == {"wrist_3_joint": at} and read.logs[0].joints == ur.joint_names[:-1]
     for joint in ("wrist_3_joint", "elbow_joint"):  # torques without motion, and a joint that carries others
-        with command_line(), raises(InputError, "wrong-value still") as caught:
+        with raises(InputError, "wrong-value still") as caught:
             read_logs([columns | {f"{joint} position": still}], ur)
         assert f"--lock {joint}=" in str(caught.value)
 
@@ -539,13 +538,13 @@ def test_rows_without_numbers_are_left_out(ur, log):
     table["q"][[7, 30]] = np.nan
     read = read_logs([table], ur).logs[0]
     assert any("2 rows with NaN, infinite or absurd numbers left out" in note for note in read.notes)
-    with command_line(), raises(InputError, "not-finite bad_rows"):
+    with raises(InputError, "not-finite bad_rows"):
         read_logs([table], ur, LogSettings(bad_rows="refuse"))
 
 
 def test_degrees_are_refused_or_left_to_a_first_look(ur, log):
     table = {"t": log.t, "q": np.degrees(log.q + 3.0), "tau": log.tau}
-    with command_line(), raises(InputError, "wrong-unit units"):
+    with raises(InputError, "wrong-unit units"):
         read_logs([table], ur)
     np.testing.assert_array_equal(read_logs([table], ur, look=True).logs[0].q, table["q"])
 

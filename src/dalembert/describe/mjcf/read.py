@@ -143,7 +143,7 @@ class Reader:
     def lose(self, what: str, e: Element, sentence: str) -> None:
         """What changes the equations of motion and cannot be carried: an error, or a warning where it is allowed."""
         if what not in self.allow:
-            remedy = f"To leave it out, load with allow=[{what!r}] (dalembert --allow {what} …)."
+            remedy = f"To leave it out, load with `allow=[{what!r}]`."
             raise e.refuse("unsupported", "allow", what, problem=sentence, remedy=remedy)
         self.warnings.append(f"{e.place}: {sentence}; it is left out")
 

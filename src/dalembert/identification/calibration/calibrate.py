@@ -24,8 +24,8 @@ from dalembert.identification.calibration.corrections import axes_of, correct_or
 from dalembert.identification.calibration.measurements import Measurement
 from dalembert.identification.fit.regression import unit_columns
 from dalembert.kernels import need_tree
-from dalembert.poses import read_pose
 from dalembert.robot import Robot
+from dalembert.se3 import read_pose
 from dalembert.spatial import Pose
 
 Integers = NDArray[np.int64]
@@ -193,7 +193,7 @@ class _Problem:
                 raise InputError("wrong-shape", "base", T, expected="one pose (4, 4)")
             return replace(self, base=T)
         pairs = [
-            ((self.robot.fk(m.q, m.frame) @ m.tool)[:, :3, 3], m.places)
+            ((self.robot.fk(m.q, m.frame) @ np.asarray(m.tool, float))[:, :3, 3], m.places)
             for m in self.measurements
             if m.places is not None
         ]
@@ -462,7 +462,7 @@ def _result(
     freedom = len(after.r) - len(chosen)
     s2 = float(after.r @ after.r) / freedom if freedom else 0.0
     inverse = np.linalg.inv(np.linalg.qr(after.J)[1]) if chosen else np.zeros((0, 0))
-    tools = [m.tool @ pose_of(1 + len(train.bodies) + k) for k, m in enumerate(train.measurements)]
+    tools = [np.asarray(m.tool, float) @ pose_of(1 + len(train.bodies) + k) for k, m in enumerate(train.measurements)]
     return Calibration(
         robot=corrected,
         nominal=robot,

@@ -7,16 +7,17 @@ The joint positions q (N, n) of the measured states; `frame` on which the target
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import Array, array, number
 from dalembert.errors import InputError
-from dalembert.poses import read_pose
 from dalembert.robot import Robot
+from dalembert.se3 import read_pose
 from dalembert.spatial import rotation
 
 
@@ -24,9 +25,9 @@ from dalembert.spatial import rotation
 class Measurement(ABC):
     """States at which something was measured of a target on the arm."""
 
-    q: Any
+    q: Array
     frame: str | None = None
-    tool: Any = None
+    tool: ArrayLike | None = None
     sigma: float = 1e-4
     measured: ClassVar[str] = "q"  # what has a row for every state
 
@@ -89,7 +90,7 @@ class Measurement(ABC):
 class Poses(Measurement):
     """Full poses T (N, 4, 4) in the measuring system; `angle_sigma` [rad] of their orientation."""
 
-    T: Any
+    T: Array
     angle_sigma: float = 1e-4
     measured: ClassVar[str] = "T"
 
@@ -122,7 +123,7 @@ class Poses(Measurement):
 class Points(Measurement):
     """Positions p (N, 3) of the target in the measuring system: a laser tracker's reflector."""
 
-    p: Any
+    p: Array
     measured: ClassVar[str] = "p"
 
     @property
@@ -147,8 +148,8 @@ class Distances(Measurement):
     """Distances (N,) [m] of the target from an anchor: a ball bar, a draw wire. `anchor` (3,) in the measuring system;
     if it is unknown (`known=False`), a first guess."""
 
-    distance: Any
-    anchor: Any = (0.0, 0.0, 0.0)
+    distance: Array
+    anchor: Array | Sequence[float] = (0.0, 0.0, 0.0)
     known: bool = True
     measured: ClassVar[str] = "distance"
 
@@ -191,7 +192,7 @@ class SamePoint(Measurement):
     """The target touched one and the same point in all states, as a closed chain would: where it is, is unknown unless
     `at` (3,) says it. No instrument is needed."""
 
-    at: Any = None
+    at: Array | Sequence[float] | None = None
 
     @property
     def unknowns(self) -> int:

@@ -285,7 +285,7 @@ def with_parts(robot: Robot, inertials: Mapping[str, Inertial]) -> Robot:
     for name, value in inertials.items():
         choose("link", name, links)
         if not isinstance(value, Inertial):
-            raise InputError("wrong-type", name, value, expected="a dalembert.Inertial")
+            raise InputError("wrong-type", name, value, expected="a dalembert.describe.Inertial")
     changed = tuple(
         replace(link, inertial=inertials[link.name]) if link.name in inertials else link
         for link in robot.description.links

@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.arguments import Array
 from dalembert.errors import DalembertError, InputError, MissingExtraError, unknown
 from dalembert.identification.log.samples import Table
-from dalembert.words import say
+from dalembert.words import assign
 
 if TYPE_CHECKING:
     from rosbags.highlevel import AnyReader
@@ -124,7 +124,7 @@ def _choose(path: Path, reader: AnyReader, topic: str | None) -> list[Connection
             "missing",
             "topic",
             problem=f"{path}: joint states on {len(states)} topics ({', '.join(names)}): say which with "
-            f"{say('topic', names[0])}",
+            f"{assign('topic', names[0])}",
         )
     return states[names[0]]
 

@@ -16,7 +16,7 @@ from dalembert.identification.log.samples import ABSURD, Integers, Table
 from dalembert.identification.log.settings import DEGREE
 from dalembert.identification.log.times import increasing_rows, match_by_time
 from dalembert.robot import Robot
-from dalembert.words import say
+from dalembert.words import assign
 
 NOTHING = 1e-12  # smaller than what any sensor of an arm resolves, in any unit
 # A sample this many deviations away from the median of five, its neighbors not, is a spike.
@@ -111,7 +111,7 @@ def drop_unreadable(table: Table, columns: Sequence[int], rows: Integers, bad_ro
             "not-finite",
             "bad_rows",
             problem=f"{where}: {value:g} is {said}{f' ({count} such rows in all)' if count > 1 else ''}; "
-            f"mend the log, or leave such rows out with {say('bad_rows', 'drop')}",
+            f"mend the log, or leave such rows out with {assign('bad_rows', 'drop')}",
         )
     note = f"{count} rows with NaN, infinite or absurd numbers left out, the first: {where} ({value:g})"
     return rows[~per_row], [note]
@@ -142,14 +142,14 @@ def check_moving(
                     "still",
                     problem=f"{table.source}: {what}; nothing of a joint that stands still can be identified: "
                     "hold it with "
-                    f"{say_lock(joints[j])}, or {say('still', 'keep')}",
+                    f"{say_lock(joints[j])}, or {assign('still', 'keep')}",
                 )
             else:
                 raise InputError(
                     "wrong-value",
                     "still",
                     problem=f"{table.source}: {what}: a sensor that is dead, or was not recorded; "
-                    f"{say('still', 'keep')} "
+                    f"{assign('still', 'keep')} "
                     "reads it all the same",
                 )
     seen: dict[bytes, str] = {}

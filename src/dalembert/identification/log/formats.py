@@ -26,7 +26,7 @@ from dalembert.identification.log.families import TIMES, WORDS, group_of, tokens
 from dalembert.identification.log.parquet_footer import count_values
 from dalembert.identification.log.samples import Table
 from dalembert.identification.log.times import increasing_rows, match_by_time
-from dalembert.words import call
+from dalembert.words import mention
 
 if TYPE_CHECKING:
     import pyarrow
@@ -83,7 +83,7 @@ def _file(path: Path, topic: str | None, narrow: bool = False) -> Table:
     if is_bag:
         return read_bag(path, topic)
     if topic is not None:
-        raise InputError("no-effect", "topic", problem=f"{path}: {call('topic')} is of ROS bags, and this is none")
+        raise InputError("no-effect", "topic", problem=f"{path}: {mention('topic')} is of ROS bags, and this is none")
     if not start:
         raise InputError("too-few", "path", problem=f"{path}: the file is empty")
     if start.startswith(b"\x1f\x8b"):

@@ -23,7 +23,7 @@ from dalembert.identification.log.samples import Log, Table
 from dalembert.identification.log.settings import LogSettings, LogWords, read_drives, time_unit
 from dalembert.identification.log.stale import find_stale
 from dalembert.robot import Robot
-from dalembert.words import call, say
+from dalembert.words import assign, mention
 
 FEWEST = 10  # rows below which nothing is a motion
 HAND = {"finger", "fingers", "gripper", "hand", "jaw", "knuckle", "thumb"}  # words of joints that logs of arms lack
@@ -54,7 +54,7 @@ def read_log(
     - `time` (N,) [s] or `rate` [Hz] where the log has no times, or uneven ones though its samples are even; `window`
       (from, to) [s] from the first sample; `topic` of a ROS bag with several.
     - `order` {"q": …, "tau": …} of exchanged columns, from 1; `lag` [s] by which the torques came late.
-    - `gravity` [m/s²] and `lock` {joint: position}: the robot as it was recorded is `settings.at(robot)`.
+    - `gravity` [m/s²] and `locked` {joint: position}: the robot as it was recorded is `settings.at(robot)`.
     - `bad_rows` "refuse" or "drop" rows with NaN, infinite or absurd numbers; `outliers` "remove" or "keep" single
       spikes; `gaps` "cut" into pieces (times then jump) or "refuse"; `resample` "auto" to even steps where the clock
       jitters, "refuse", or "force" whatever the jitter; `still` "refuse" or "keep" columns that never change.
@@ -119,9 +119,9 @@ def read_logs(
     paths = [source for source in sources if isinstance(source, (str, Path))]
     tables = [read_table(one, said.topic) for one in (gather(paths) if len(paths) == len(sources) else sources)]
     if tables and (held := find_held(tables[0], said.at(robot), said)):
-        said = said.updated(LogSettings(lock=held))
+        said = said.updated(LogSettings(locked=held))
         places = ", ".join(f"{joint!r} at {x:g}" for joint, x in held.items())
-        notes = [f"the log has nothing of these joints, which are held: {places}; {say('lock', held)} says so"]
+        notes = [f"the log has nothing of these joints, which are held: {places}; {assign('locked', held)} says so"]
     arm = said.at(robot)
     for table in tables:
         log = _read(table, arm, as_they_come.updated(said), look=look)
@@ -211,8 +211,8 @@ def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None 
             "wrong-unit",
             "units",
             problem=f"{table.source}: the positions look like degrees: {evidence}; say "
-            f"{say('units', {'q': 'deg'})}, or "
-            f"{say('units', {'q': 'rad'})} if they are radians",
+            f"{assign('units', {'q': 'deg'})}, or "
+            f"{assign('units', {'q': 'rad'})} if they are radians",
         )
     signals, spikes = checks.treat_spikes(table, signals, rows, joints, said.choice("outliers"))
     if np.abs(signals["tau"]).max() <= checks.NOTHING:
@@ -236,6 +236,6 @@ def _exchange(places: tuple[int, ...], order: Any, group: str) -> tuple[int, ...
         raise InputError(
             "wrong-value",
             "order",
-            problem=f"{call('order', group)} must be the numbers 1 … {len(places)} in another order, got {order!r}",
+            problem=f"{mention('order', group)} must be the numbers 1 … {len(places)} in another order, got {order!r}",
         )
     return tuple(places[k - 1] for k in order)

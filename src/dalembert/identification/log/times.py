@@ -15,7 +15,7 @@ from dalembert.errors import InputError
 from dalembert.identification.log.samples import ABSURD, Integers, Log, Table
 from dalembert.identification.log.settings import UNITS
 from dalembert.identification.log.stale import Mask, Stale
-from dalembert.words import call, say
+from dalembert.words import assign, mention
 
 # Steps that logs of arms have: 5 Hz to 20 kHz [s].
 STEPS = (5e-5, 0.2)
@@ -49,7 +49,7 @@ def read_times(
     rows = len(table.values)
     if time is not None:
         return array("time", time, (rows,), meaning=f"one per row of {table.source}", finite=False, nan=True), []
-    hertz = None if rate is None else number(call("rate"), rate, "Hz", above=0)
+    hertz = None if rate is None else number("rate", rate, "Hz", above=0)
     if not places:
         return np.asarray(np.arange(rows) / (hertz or 1.0)), []
     t = table.values[:, places[0]]
@@ -77,7 +77,9 @@ def _count(t: Array, hertz: float, column: str) -> tuple[Array, list[str]]:
     steps = np.diff(t)
     step = float(np.nanmedian(steps)) if len(steps) else 0.0
     if not step > 0:
-        return np.asarray(np.arange(len(t)) / hertz), [f"times of {column!r} left aside, as {say('rate', hertz)} says"]
+        return np.asarray(np.arange(len(t)) / hertz), [
+            f"times of {column!r} left aside, as {assign('rate', hertz)} says"
+        ]
     same = abs(step * hertz - 1) <= 0.01
     counts = steps * hertz if same else steps / step
     near = ~(np.abs(counts) > GAP)
@@ -87,7 +89,9 @@ def _count(t: Array, hertz: float, column: str) -> tuple[Array, list[str]]:
     whole = np.maximum(np.round(counts), 1) if np.nanmedian(off) < 0.1 else 1.0
     even = np.concatenate([[0.0], np.cumsum(np.where(near, whole, counts))]) / hertz
     other = "" if same else f", not {step:.4g} s"
-    return even, [f"times of {column!r} taken at even steps of {1 / hertz:.6g} s{other}, as {say('rate', hertz)} says"]
+    return even, [
+        f"times of {column!r} taken at even steps of {1 / hertz:.6g} s{other}, as {assign('rate', hertz)} says"
+    ]
 
 
 def shift_torques(log: Log, lag: float) -> Log:
@@ -116,9 +120,9 @@ def cut_window(t: Array, window: tuple[float | None, float | None] | None) -> tu
         raise InputError(
             "out-of-range",
             "window",
-            problem=f"{call('window')}: nothing of the log, which lasts {end:.4g} s, lies from {low:g} to {high:g} s",
+            problem=f"{mention('window')}: nothing of the log, lasting {end:.4g} s, lies from {low:g} to {high:g} s",
         )
-    shown = f"{call('window')} {max(low, 0.0):g} … {min(high, end):.6g} s"
+    shown = f"{mention('window')} {max(low, 0.0):g} … {min(high, end):.6g} s"
     return rows[inside], [f"{shown}: {int(inside.sum())} of {len(t)} rows"]
 
 
@@ -148,15 +152,15 @@ def drop_undated(table: Table, t: Array, rows: Integers, bad_rows: str) -> tuple
             "not-finite",
             "t",
             problem=f"{table.place(k)}: the time is {t[k]}, and no row has a usable one; give the sampling rate, "
-            f"{say('rate')} "
-            f"[Hz], and {say('columns', {'t': None})} if the samples are even",
+            f"{assign('rate')} "
+            f"[Hz], and {assign('columns', {'t': None})} if the samples are even",
         )
     if bad_rows == "refuse":
         raise InputError(
             "not-finite",
             "bad_rows",
             problem=f"{table.place(k)}: the time is {t[k]}; mend the log, or leave such rows out with "
-            f"{say('bad_rows', 'drop')}",
+            f"{assign('bad_rows', 'drop')}",
         )
     return rows[good], [f"{int((~good).sum())} rows without a time left out, the first: {table.place(k)}"]
 
@@ -264,7 +268,7 @@ def common_step(t: Array, source: str = "", describe: Callable[[int, int], str] 
             "units",
             problem=f"{source or 'the log'}: the times have steps of {step:.3g} s, which no log of a robot has: "
             "say their "
-            f"unit, {say('units', {'t': ...})}, or {say('rate')} [Hz] and {say('columns', {'t': None})}",
+            f"unit, {assign('units', {'t': ...})}, or {assign('rate')} [Hz] and {assign('columns', {'t': None})}",
         )
     return step
 
@@ -379,8 +383,8 @@ def make_even(
             "gaps",
             problem=f"{table.source}: {size - len(t)} samples are missing between its {len(t)} rows at steps of "
             f"{step:.3g} s; "
-            f"the longest step is {describe_step(longest, longest + 1)}. Give the sampling rate, {say('rate')} [Hz], "
-            f"and {say('columns', {'t': None})} if the samples are even.",
+            f"the longest step is {describe_step(longest, longest + 1)}. Give the sampling rate, {assign('rate')} [Hz] "
+            f"and {assign('columns', {'t': None})} if the samples are even.",
         )
     grid = _grid(place, holes)
     if holes:
@@ -389,7 +393,9 @@ def make_even(
         what = f"{len(holes)} gap{'s' if len(holes) > 1 else ''} in the times: {shown}{'; …' * (len(holes) > SHOWN)}"
         if gaps == "refuse":
             raise InputError(
-                "too-few", "gaps", problem=f"{table.source}: {what}; {say('gaps', 'cut')} reads the pieces between them"
+                "too-few",
+                "gaps",
+                problem=f"{table.source}: {what}; {assign('gaps', 'cut')} reads the pieces between them",
             )
         notes.append(f"{what}; the {len(holes) + 1} pieces are kept apart")
     missing = len(np.setdiff1d(grid, place, assume_unique=True))
