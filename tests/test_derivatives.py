@@ -12,6 +12,7 @@ from dalembert import scalar
 from dalembert.algorithms import linear, newton_euler
 from dalembert.compile import compile_function, gradient
 from dalembert.compile.graph import Graph
+from errors import raises
 from oracles.pinocchio_model import PinocchioModel
 from tolerances import ORACLE, ROUNDING, SOLVED, error
 from trees import random_tree
@@ -161,14 +162,14 @@ def test_linearize():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda k: k.derivative(), "say with respect to which argument of inverse_dynamics: q, qd, qdd"),
-        (lambda k: k.derivative("tau"), "unknown argument of inverse_dynamics 'tau'"),
-        (lambda k: k.derivative(3), "has 3 arguments; there is no argument 3"),
-        (lambda k: k.derivative("q", of=1), "has 1 outputs; there is no output 1"),
+        (lambda k: k.derivative(), "missing wrt"),
+        (lambda k: k.derivative("tau"), "unknown-name"),
+        (lambda k: k.derivative(3), "out-of-range wrt"),
+        (lambda k: k.derivative("q", of=1), "out-of-range of"),
     ],
 )
 def test_wrong_use(call, words):
-    with pytest.raises(dl.DalembertError, match=words):
+    with raises(dl.DalembertError, words):
         call(dl.load("planar-2r").kernel("inverse_dynamics"))
 
 

@@ -151,6 +151,8 @@ import scipy.linalg
         ("dalembert.robot.Robot", True, False),
         ("scipy.linalg", False, False),
     }
+    first = (ROOT / "errors.py").read_text(encoding="utf-8")
+    assert ("dataclasses.dataclass", False, False) in set(imports(ast.parse(first)))
     assert part_of("draw.svg.charts") == "draw.svg" and part_of("draw.arm") == "draw" and part_of("nowhere.x") is None
 
 

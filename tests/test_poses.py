@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 
 import dalembert as dl
 from dalembert.spatial import rotation
+from errors import raises
 from tolerances import ROUNDING
 
 
@@ -67,27 +68,27 @@ def test_adjoint_moves_twists():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: dl.pose((1, 2)), r"xyz has shape \(2,\); its last dimension must be 3"),
-        (lambda: dl.pose(rpy=(0, 0, np.nan)), r"rpy\[2\] is nan; it must be a finite number"),
-        (lambda: dl.pose("here"), "xyz must be a rectangular array of real numbers, got 'here'"),
-        (lambda: dl.pose(rpy=(0, 0, 0), quat=(0, 0, 0, 1)), "give one orientation, not 2: rpy, quat"),
-        (lambda: dl.pose(quat=(0, 0, 0, 0)), "quat is zero"),
-        (lambda: dl.pose(rotation_matrix=np.ones((3, 3))), "not a rotation"),
-        (lambda: dl.pose(rotation_matrix=-np.eye(3)), "not a rotation"),
-        (lambda: dl.se3.adjoint(np.eye(3)), r"T has shape \(3, 3\); it must end in \(4, 4\)"),
-        (lambda: dl.se3.adjoint("x"), "T must be a rectangular array of real numbers, got 'x'"),
-        (lambda: dl.se3.log6(2 * np.eye(4)), "`T` must be a pose"),
-        (lambda: dl.se3.inverse(np.ones((4, 4))), "`T` must be a pose"),
-        (lambda: dl.se3.exp6([1, 2, 3]), "its last dimension must be 6"),
+        (lambda: dl.pose((1, 2)), "wrong-shape xyz"),
+        (lambda: dl.pose(rpy=(0, 0, np.nan)), "not-finite rpy"),
+        (lambda: dl.pose("here"), "wrong-type xyz"),
+        (lambda: dl.pose(rpy=(0, 0, 0), quat=(0, 0, 0, 1)), "conflict orientation"),
+        (lambda: dl.pose(quat=(0, 0, 0, 0)), "out-of-range quat"),
+        (lambda: dl.pose(rotation_matrix=np.ones((3, 3))), "wrong-value rotation_matrix"),
+        (lambda: dl.pose(rotation_matrix=-np.eye(3)), "wrong-value rotation_matrix"),
+        (lambda: dl.se3.adjoint(np.eye(3)), "wrong-shape T"),
+        (lambda: dl.se3.adjoint("x"), "wrong-type T"),
+        (lambda: dl.se3.log6(2 * np.eye(4)), "wrong-value T"),
+        (lambda: dl.se3.inverse(np.ones((4, 4))), "wrong-value T"),
+        (lambda: dl.se3.exp6([1, 2, 3]), "wrong-shape twist"),
     ],
 )
 def test_wrong_input(call, words):
-    with pytest.raises(dl.InputError, match=words):
+    with raises(dl.InputError, words):
         call()
 
 
 def test_wrong_sequence():
-    with pytest.raises(dl.UnknownNameError, match="unknown Euler sequence 'zzx'"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         dl.pose(euler=(0, 0, 0), angles="zzx")
 
 
@@ -156,7 +157,7 @@ def test_angles_of_rotations_and_poses():
         assert np.abs(scipys - np.abs(alpha)).max() < 1e-13
     assert np.allclose(dl.se3.euler_angles(dl.pose(rpy=(0.3, np.pi / 2, 0.1))), [0, np.pi / 2, -0.2], atol=1e-8)
     assert dl.se3.euler_angles(np.zeros((0, 3, 3))).shape == (0, 3)
-    with pytest.raises(dl.UnknownNameError, match="unknown Euler sequence 'zzx'"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         dl.se3.euler_angles(np.eye(3), "zzx")
 
 
@@ -236,22 +237,19 @@ def test_projection_and_distance():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: dl.se3.ad([1, 2, 3]), "its last dimension must be 6"),
-        (lambda: dl.se3.axis_angle([1, 2, 3, 4]), "its last dimension must be 3 or 6"),
-        (lambda: dl.se3.exp3(np.inf * np.ones(3)), r"w\[0\] is inf; it must be a finite number"),
-        (lambda: dl.se3.log3(np.ones((3, 3))), "not a rotation"),
-        (lambda: dl.se3.screw((0, 0, 0)), "axis is zero"),
-        (
-            lambda: dl.se3.screw((0, 0, 1), pitch=np.nan),
-            "pitch is nan; it must be a number .m/rad, inf for a translation",
-        ),
-        (lambda: dl.se3.project_so3(np.eye(4)), r"M has shape \(4, 4\); it must end in \(3, 3\)"),
-        (lambda: dl.se3.project_se3(np.ones((3, 4))), r"it must end in \(4, 4\)"),
-        (lambda: dl.se3.distance_so3(np.diag([1.0, 2.0, np.nan])), r"M\[2, 2\] is nan"),
+        (lambda: dl.se3.ad([1, 2, 3]), "wrong-shape twist"),
+        (lambda: dl.se3.axis_angle([1, 2, 3, 4]), "wrong-shape vector"),
+        (lambda: dl.se3.exp3(np.inf * np.ones(3)), "not-finite w"),
+        (lambda: dl.se3.log3(np.ones((3, 3))), "wrong-value rotation_matrix"),
+        (lambda: dl.se3.screw((0, 0, 0)), "out-of-range axis"),
+        (lambda: dl.screw((0, 0, 1), pitch=np.nan), "not-finite pitch"),
+        (lambda: dl.project_so3(np.eye(4)), "wrong-shape M"),
+        (lambda: dl.project_se3(np.ones((3, 4))), "wrong-shape M"),
+        (lambda: dl.distance_so3(np.diag([1.0, 2.0, np.nan])), "not-finite M"),
     ],
 )
 def test_wrong_screws_and_matrices(call, words):
-    with pytest.raises(dl.InputError, match=words):
+    with raises(dl.InputError, words):
         call()
 
 

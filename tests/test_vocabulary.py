@@ -45,3 +45,4 @@ def test_new_names_exist():
             found = dl
             for name in path[1:].split("."):
                 found = getattr(found, name)
+            assert found is not dl, new

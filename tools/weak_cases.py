@@ -54,8 +54,19 @@ STRING_METHODS = {"startswith", "endswith", "count", "find", "index", "removepre
 RE_METHODS = {"search", "match", "fullmatch", "findall", "finditer", "split", "sub"}
 BROWSER_METHODS = {"to_have_text", "to_contain_text", "to_have_title"}
 UNWRAPPED = {"escape", "dedent", "lower", "format", "join", "strip", "compile", "frozenset", "set", "tuple", "list"}
-CHECKS = {"raises", "warns", "fail", "deprecated_call", "expect", "check_stubs", "testmod", "importorskip_or_fail"}
-FILES = {"read_text", "read_bytes", "rglob", "glob", "subprocess", "run_path", "runpy", "import_module", "open"}
+CHECKS = {"raises", "warns", "fail", "deprecated_call", "expect", "check_stubs", "testmod", "check_env"}
+FILES = {
+    "spec_from_file_location",
+    "read_text",
+    "read_bytes",
+    "rglob",
+    "glob",
+    "subprocess",
+    "run_path",
+    "runpy",
+    "import_module",
+    "open",
+}
 
 
 @dataclass

@@ -54,7 +54,8 @@ def pose(
     given = {"rpy": rpy, "quat": quat, "euler": euler, "rotation_matrix": rotation_matrix}
     chosen = [name for name, value in given.items() if value is not None]
     if len(chosen) > 1:
-        raise InputError(f"give one orientation, not {len(chosen)}: {', '.join(chosen)}")
+        problem = f"give one orientation, not {len(chosen)}: {', '.join(chosen)}"
+        raise InputError("conflict", "orientation", problem=problem)
     p = array("xyz", xyz, (..., 3))
     if rpy is not None or euler is not None:
         a = array(chosen[0], given[chosen[0]], (..., 3))
@@ -63,7 +64,8 @@ def pose(
     elif quat is not None:
         q = array("quat", quat, (..., 4))
         if (np.linalg.norm(q, axis=-1) == 0).any():
-            raise InputError("quat is zero: a quaternion (x, y, z, w) needs a direction")
+            problem = "quat is zero, and a quaternion (x, y, z, w) needs a direction"
+            raise InputError("out-of-range", "quat", problem=problem)
         R = _stack(rotation.from_quaternion(_components(q)))
     elif rotation_matrix is not None:
         R = _rotation(rotation_matrix)
@@ -80,7 +82,8 @@ def _is_rotation(R: Array) -> bool:
 def _rotation(value: ArrayLike) -> Array:
     R = array("rotation_matrix", value, (..., 3, 3))
     if not _is_rotation(R):
-        raise InputError("rotation_matrix is not a rotation: its columns must be orthonormal, right-handed")
+        problem = "rotation_matrix is not a rotation, whose columns must be orthonormal and right-handed"
+        raise InputError("wrong-value", "rotation_matrix", problem=problem)
     return R
 
 
@@ -199,7 +202,7 @@ def screw(axis: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0), pitch: ArrayLike 
     a, p = array("axis", axis, (..., 3)), array("point", point, (..., 3))
     size = np.linalg.norm(a, axis=-1, keepdims=True)
     if not (size > 0).all():
-        raise InputError("axis is zero: a screw needs a direction")
+        raise InputError("out-of-range", "axis", problem="axis is zero, and a screw needs a direction")
     h = array("pitch", pitch, unit="m/rad, inf for a translation", finite=False)[..., None]
     a, slides = a / size, np.isinf(h)
     turning = np.where(slides, 0.0, h) * a - np.cross(a, p)

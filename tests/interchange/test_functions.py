@@ -13,6 +13,7 @@ import dalembert as dl
 from dalembert import interchange
 from dalembert.algorithms import articulated, newton_euler
 from dalembert.apps.cli import main
+from errors import fields_of
 from tolerances import DIFFERENCE, ROUNDING, error
 from trees import random_tree
 
@@ -243,22 +244,22 @@ def test_export_without_casadi_is_one_sentence(monkeypatch):
 def test_what_is_refused(tree, monkeypatch):
     make = interchange.casadi_function
     for call, text in (
-        (lambda: make(tree, "inverse_dynamic"), "did you mean 'inverse_dynamics'"),
-        (lambda: make(tree), "say which function"),
-        (lambda: make(tree, "fk", kind="DM"), "unknown kind 'DM'"),
-        (lambda: make(3, "fk"), "got int"),
-        (lambda: make(tree.kernel("fk"), "fk"), "the kernel 'fk' is meant already"),
-        (lambda: make(tree, "fk", frame="nowhere"), "unknown frame 'nowhere'"),
-        (lambda: make(tree, "fk", ("qdd",)), "unknown optional argument of fk 'qdd'"),
-        (lambda: interchange.jax_function(tree, "fk", angle=1), "unknown option of fk 'angle'"),
+        (lambda: make(tree, "inverse_dynamic"), "unknown-name"),
+        (lambda: make(tree), "missing name"),
+        (lambda: make(tree, "fk", kind="DM"), "unknown-name"),
+        (lambda: make(3, "fk"), "wrong-type system"),
+        (lambda: make(tree.kernel("fk"), "fk"), "no-effect name"),
+        (lambda: make(tree, "fk", frame="nowhere"), "unknown-name"),
+        (lambda: make(tree, "fk", ("qdd",)), "unknown-name"),
+        (lambda: interchange.jax_function(tree, "fk", angle=1), "unknown-name"),
     ):
         with pytest.raises(dl.DalembertError) as told:
             call()
-        assert text in str(told.value), str(told.value)
+        assert fields_of(told.value) == text, str(told.value)
     monkeypatch.setitem(sys.modules, "jax", None)
-    with pytest.raises(dl.MissingExtraError, match=r"jax is not installed: pip install 'dalembert\[jax\]'"):
+    with pytest.raises(dl.MissingExtraError, match=r"'dalembert\[jax\]'"):
         interchange.jax_function(tree, "fk")
-    with pytest.raises(AttributeError, match="no attribute 'casadi_funtion'"):
+    with pytest.raises(AttributeError, match="casadi_funtion"):
         interchange.casadi_funtion  # noqa: B018
 
 

@@ -14,6 +14,7 @@ import pytest
 import dalembert as dl
 from dalembert.errors import DalembertError, InputError
 from dalembert.interchange import javascript_package
+from errors import raises
 from free_arm import free_arm
 
 NODE = shutil.which("node")
@@ -45,9 +46,9 @@ def test_files() -> None:
 
 def test_what_cannot_be_exported() -> None:
     robot = dl.load("planar-2r")
-    with pytest.raises(DalembertError, match="unknown kernel 'forward_dynamic'; did you mean 'forward_dynamics'"):
+    with raises(DalembertError, "unknown-name"):
         javascript_package(robot, ("forward_dynamic",))
-    with pytest.raises(InputError, match="say which kernels"):
+    with raises(InputError, "missing names"):
         javascript_package(robot, ())
     with pytest.raises(InputError, match="use dalembert.Constrained"):
         javascript_package(dl.load("five-bar"))
@@ -99,7 +100,7 @@ console.log(JSON.stringify({{
     assert "ik" not in got["functions"] and np.abs(got["step"] - robot.integrate(q, qd)).max() < 1e-14
     wanted = dl.simulate(robot, q0=q, qd0=qd, duration=0.2, dt=0.001)
     assert np.abs(np.array(got["motion"]) - [*wanted.q[-1], *wanted.qd[-1]]).max() < 1e-10
-    with pytest.raises(InputError, match="whose positions are no vector"):
+    with raises(InputError, "unsupported robot"):
         javascript_package(robot, ("ik",))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ import dalembert as dl
 from dalembert.describe.mjcf import read_mjcf
 from dalembert.draw.scene import read_mesh
 from dalembert.interchange import to_mujoco_state
+from errors import fields_of, raises
 from oracles.mujoco_terms import mujoco_terms, states
 from tolerances import ROUNDING, error
 
@@ -344,7 +344,7 @@ def test_included_files_are_found_where_mujoco_finds_them(tmp_path):
     mujoco.mj_fullM(model, data, M)
     assert error(robot.mass_matrix(np.zeros(6)), M) < ROUNDING
     file.write_text('<mujoco><worldbody><include file="both.xml"/><include file="./both.xml"/></worldbody></mujoco>')
-    with pytest.raises(dl.DescriptionError, match="included twice"):
+    with raises(dl.DescriptionError, "duplicate file"):
         dl.load(file)
 
 
@@ -366,7 +366,7 @@ def test_a_mesh_of_an_included_file_is_found_where_mujoco_finds_it(name, place, 
     try:
         wanted = mujoco.MjModel.from_xml_path(str(file)).body_mass[1]
     except ValueError:
-        with pytest.raises(dl.DescriptionError, match="was not found"):
+        with raises(dl.DescriptionError, "missing inertial"):
             dl.load(file)
     else:
         assert error(np.array(dl.load(file).mass), wanted) < ROUNDING
@@ -444,7 +444,7 @@ def test_vertices_without_faces_are_their_convex_hull(rule, tmp_path):
     assert len(solid.faces) == 6 and 0 <= lowest - robot.clearance([0.1], dl.World().floor(0.0)) <= over
     for text in ("", "v 0 0 0\nv 1 0 0\n", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\n", "v 1\n" * 5):
         (tmp_path / "m.obj").write_text(text)
-        with pytest.raises(dl.DescriptionError, match="mesh 'm', which cannot be used"):
+        with raises(dl.DescriptionError, "missing inertial"):
             dl.load(file)
 
 
@@ -470,7 +470,7 @@ def test_free_joints_under_a_default_armature_load():
     assert {j.name: j.drive.rotor_inertia for j in robot.description.joints} == {"root": 0.0, "j": 0.1}
     (warning,) = [w for w in robot.warnings if "'root'" in w]
     assert "armature" in warning and "default class" in warning
-    with pytest.raises(dl.DescriptionError, match="allow="):
+    with raises(dl.DescriptionError, "unsupported allow"):
         robot_of(text.format(' armature=".1"'))
 
 
@@ -489,7 +489,7 @@ def test_actuators_damp_their_joints():
     data.qvel[:] = 0.7, -0.3
     mujoco.mj_forward(model, data)
     assert error(-robot.friction_torque([0, 0], [0.7, -0.3]), data.qfrc_passive) < ROUNDING
-    with pytest.raises(dl.DescriptionError, match=r"allow=\['actuators'\] \(dalembert --allow actuators …\)"):
+    with raises(dl.DescriptionError, "unsupported allow"):
         robot_of(text.replace('"3"', '"3 1"'))
 
 
@@ -513,11 +513,11 @@ def test_coupled_joints_become_mimic_joints():
     assert robot.n == 1 and mimic.joint == "m" and mimic.multiplier == -2.0
     assert abs(mimic.offset - (0.1 + 0.3 + 2 * 0.2)) < 1e-15  # y − y₀ = a₀ + a₁ (x − x₀)
     curved = text.replace(".3 -2", ".3 -2 1")
-    with pytest.raises(dl.DescriptionError, match="neither a linear coupling of two joints nor a loop; to leave"):
+    with raises(dl.DescriptionError, "unsupported allow"):
         robot_of(curved)
     with pytest.warns(dl.ModelWarning, match="nor a loop; it is left out"):
         assert dl.Robot(read_mjcf(curved, allow=["equalities"])).n == 2
-    with pytest.raises(dl.DalembertError, match="unknown entry of allow 'equality'; did you mean 'equalities'"):
+    with raises(dl.DalembertError, "unknown-name"):
         read_mjcf(text, allow=["equality"])
 
 
@@ -539,7 +539,7 @@ def test_tendons_that_couple_two_joints():
         mujoco.mj_forward(model, data)
         assert np.abs(data.efc_pos[:2]).max() < 1e-15
     loose = FINGERS.replace('<tendon tendon1="pq" polycoef=".3"/>', "")  # what held the spring's length
-    with pytest.raises(dl.DescriptionError, match="tendon 'pq' has stiffness, which is not modeled; to leave"):
+    with raises(dl.DescriptionError, "unsupported allow"):
         robot_of(loose)
 
 
@@ -608,7 +608,7 @@ def test_what_cannot_hold_is_left_out():
         others = '<body name="d"><geom size=".1"/></body><body name="e"/><body name="m" mocap="true"/></worldbody>'
         robot = robot_of(LOOP.format(inside).replace("</worldbody>", others))
         assert robot.loops == () and any(words in w for w in robot.warnings)
-    with pytest.raises(dl.DescriptionError, match="has no attribute 'site1'"):
+    with raises(dl.DescriptionError, "missing site1"):
         robot_of(still)
 
 
@@ -635,7 +635,7 @@ def test_attached_models_keep_their_own_settings(tmp_path):
     compare(dl.Robot(free), model)
     wrong = (tmp_path / "arm.xml").read_text().replace('body="palm"', 'body="pulm"')
     (tmp_path / "arm.xml").write_text(wrong)
-    with pytest.raises(dl.DescriptionError, match="<attach> takes the unknown body 'pulm'; did you mean 'palm'"):
+    with raises(dl.DescriptionError, "unknown-name body"):
         dl.load(tmp_path / "arm.xml")
 
 
@@ -651,7 +651,7 @@ def test_a_model_without_a_name_has_the_one_in_its_file(given, called, tmp_path)
     file.write_text(text)
     compare(dl.load(file), mujoco.MjModel.from_xml_path(str(file)))
     file.write_text(text.replace(called, "other"))
-    with pytest.raises(dl.DescriptionError, match=f"unknown model 'other'; choose from {called!r}"):
+    with raises(dl.DescriptionError, "unknown-name model"):
         dl.load(file)
 
 
@@ -663,10 +663,10 @@ def test_bodies_that_do_not_move_need_no_mass(tmp_path):
     with pytest.warns(dl.ModelWarning, match="it does not move, and is taken without mass"):
         robot = dl.load(tmp_path / "arm.xml")
     assert robot.n == 1 and any("it has no color" in w for w in robot.warnings)
-    with pytest.raises(dl.DescriptionError, match="comes from mesh 'gone', which cannot be used"):
+    with raises(dl.DescriptionError, "missing inertial"):
         dl.load(tmp_path / "arm.xml", strict=True)
     (tmp_path / "arm.xml").write_text(text.format(still.format("<joint/>")))
-    with pytest.raises(dl.DescriptionError, match="comes from mesh 'gone', which cannot be used"):
+    with raises(dl.DescriptionError, "missing inertial"):
         dl.load(tmp_path / "arm.xml")
 
 
@@ -693,46 +693,43 @@ def test_what_is_not_carried_is_said():
 
 BODY = '<mujoco>{}<worldbody><body name="a">{}<geom type="sphere" size=".1"/></body></worldbody>{}</mujoco>'
 REFUSED = {
-    BODY.format("", '<joint name="f" type="free" armature="1"/>', ""): "joint 'f' is free and has armature, inertia "
-    "without weight, which no free body has; to leave it out, load with allow=['armature']",
-    BODY.format("", "<freejoint/><joint name='j'/>", ""): "'a_joint1' is free, and body 'a' has other joints too",
-    BODY.format("", "<body name='b'><freejoint name='f'/></body>", ""): "'f' is free, and body 'b' stands in another",
-    BODY.format("", '<joint type="ball" stiffness="2"/>', ""): "allow=['springs']",
-    BODY.format("", '<joint type="hing"/>', ""): "unknown type 'hing'; choose from hinge, slide, ball, free",
-    BODY.format("", '<joint axis="0 0 0"/>', ""): "axis='0 0 0' has no direction",
-    BODY.format("", '<joint range="20 10"/>', ""): "the first number must be the smaller",
-    BODY.format("", '<joint range="0 inf"/>', ""): "'inf', which is not a finite number",
-    BODY.format("", '<joint class="armm"/>', ""): "unknown default class 'armm'; choose from 'main'",
-    BODY.format("", '<joint springdamper=".1 1"/>', ""): "(write stiffness and damping instead); to leave",
-    BODY.format('<compiler autolimits="false"/>', '<joint range="0 1"/>', ""): "autolimits is off",
-    BODY.format('<compiler eulerseq="xyw"/>', "", ""): "must be three of x, y, z",
-    BODY.format('<compiler angle="grad"/>', "", ""): "angle='grad' must be one of degree, radian",
-    BODY.format('<compiler coordinate="global"/>', "", ""): "write the model with 'local'",
-    BODY.format("", '<geom type="box" size=".1 .1"/>', ""): "3 numbers must stand here",
-    BODY.format("", '<geom type="box" size=".1 .1 -1"/>', ""): "sizes must be positive",
-    BODY.format("", '<geom type="bax" size=".1"/>', ""): "unknown type 'bax'; did you mean 'box'?",
-    BODY.format("", '<geom type="mesh" mesh="m"/>', ""): "unknown mesh 'm'",
-    BODY.format("", '<geom type="capsule" size=".1" fromto="0 0 0 0 0 0"/>', ""): "goes from a point to itself",
-    BODY.format(
-        "", '<geom type="box" size=".1" pos="1 0 0" fromto="0 0 0 1 0 0"/>', ""
-    ): "has pos and fromto; keep one",
-    BODY.format("", '<site name="s" fromto="0 0 0 1 0 0"/>', ""): "'s' is a sphere with fromto; that is for capsule",
-    BODY.format("", '<joint/><geom size=".1" mass="-1"/>', ""): "negative mass or density",
-    BODY.format("", '<joint/><geom size="1e200"/>', ""): "its volume overflows: check the exponent",
-    BODY.format("", '<joint/><geom size=".1" density="1e300"/>', ""): "so large that its products overflow",
-    BODY.format("", '<joint/><geom size=".1" shellinertia="true"/>', ""): "give the body an <inertial>",
-    BODY.format("", '<geom size=".1" quat="0 0 0 0"/>', ""): "is zero, which is no rotation",
-    BODY.format("", '<geom size=".1" euler="0 0 0" zaxis="1 0 0"/>', ""): "zaxis and euler; keep one orientation",
-    BODY.format("", '<body name="a"/>', ""): "two bodies are named 'a'",
-    BODY.format("", "<replicate count='0'/>", ""): "<replicate count='0'>: at least one must be made",
-    BODY.format("", "<replicate count='1e9'/>", ""): "<replicate count='1e9'>: a model has at most 200000 elements",
-    BODY.format("", "<attach model='m'/>", ""): "<attach> names the unknown model 'm'",
-    BODY.format('<include file="x.xml"/>', "", ""): "needs the folder of the model; load it from a file",
-    BODY.format("", "", '<equality><joint joint1="x" joint2="y"/></equality>'): "holds the unknown joint 'x'",
-    "<mujoco/>": "the model has no <worldbody>; there is nothing in it",
-    "<mujoco><worldbody><joint/></worldbody></mujoco>": "the world does not move",
-    "<robott/>": "the first element is <robott>; MJCF starts with <mujoco model=…>",
-    "<mujoco><default><default/></default><worldbody/></mujoco>": "has no class; name it",
+    BODY.format("", '<joint name="f" type="free" armature="1"/>', ""): "unsupported allow",
+    BODY.format("", "<freejoint/><joint name='j'/>", ""): "wrong-structure joint",
+    BODY.format("", "<body name='b'><freejoint name='f'/></body>", ""): "wrong-structure joint",
+    BODY.format("", '<joint type="ball" stiffness="2"/>', ""): "unsupported allow",
+    BODY.format("", '<joint type="hing"/>', ""): "unknown-name type",
+    BODY.format("", '<joint axis="0 0 0"/>', ""): "out-of-range axis",
+    BODY.format("", '<joint range="20 10"/>', ""): "wrong-order range",
+    BODY.format("", '<joint range="0 inf"/>', ""): "syntax range",
+    BODY.format("", '<joint class="armm"/>', ""): "unknown-name class",
+    BODY.format("", '<joint springdamper=".1 1"/>', ""): "unsupported allow",
+    BODY.format('<compiler autolimits="false"/>', '<joint range="0 1"/>', ""): "conflict limited",
+    BODY.format('<compiler eulerseq="xyw"/>', "", ""): "wrong-value eulerseq",
+    BODY.format('<compiler angle="grad"/>', "", ""): "unknown-name angle",
+    BODY.format('<compiler coordinate="global"/>', "", ""): "unsupported coordinate",
+    BODY.format("", '<geom type="box" size=".1 .1"/>', ""): "wrong-shape size",
+    BODY.format("", '<geom type="box" size=".1 .1 -1"/>', ""): "out-of-range size",
+    BODY.format("", '<geom type="bax" size=".1"/>', ""): "unknown-name type",
+    BODY.format("", '<geom type="mesh" mesh="m"/>', ""): "unknown-name mesh",
+    BODY.format("", '<geom type="capsule" size=".1" fromto="0 0 0 0 0 0"/>', ""): "wrong-value fromto",
+    BODY.format("", '<geom type="box" size=".1" pos="1 0 0" fromto="0 0 0 1 0 0"/>', ""): "conflict fromto",
+    BODY.format("", '<site name="s" fromto="0 0 0 1 0 0"/>', ""): "conflict fromto",
+    BODY.format("", '<joint/><geom size=".1" mass="-1"/>', ""): "out-of-range mass",
+    BODY.format("", '<joint/><geom size="1e200"/>', ""): "out-of-range size",
+    BODY.format("", '<joint/><geom size=".1" density="1e300"/>', ""): "out-of-range",
+    BODY.format("", '<joint/><geom size=".1" shellinertia="true"/>', ""): "unsupported shellinertia",
+    BODY.format("", '<geom size=".1" quat="0 0 0 0"/>', ""): "out-of-range quat",
+    BODY.format("", '<geom size=".1" euler="0 0 0" zaxis="1 0 0"/>', ""): "conflict zaxis",
+    BODY.format("", '<body name="a"/>', ""): "duplicate body",
+    BODY.format("", "<replicate count='0'/>", ""): "out-of-range count",
+    BODY.format("", "<replicate count='1e9'/>", ""): "out-of-range count",
+    BODY.format("", "<attach model='m'/>", ""): "unknown-name model",
+    BODY.format('<include file="x.xml"/>', "", ""): "not-readable file",
+    BODY.format("", "", '<equality><joint joint1="x" joint2="y"/></equality>'): "unknown-name joint",
+    "<mujoco/>": "missing worldbody",
+    "<mujoco><worldbody><joint/></worldbody></mujoco>": "wrong-structure joint",
+    "<robott/>": "not-readable file",
+    "<mujoco><default><default/></default><worldbody/></mujoco>": "missing class",
 }
 
 
@@ -740,22 +737,22 @@ REFUSED = {
 def test_refusals_name_line_and_remedy(text):
     with pytest.raises(dl.DescriptionError) as refusal:
         robot_of(text)
-    assert REFUSED[text] in str(refusal.value)
+    assert fields_of(refusal.value) == REFUSED[text]
     assert str(refusal.value).startswith("<text>:1:")
 
 
 def test_includes_stay_near_and_are_read_once(tmp_path):
     file = tmp_path / "arm.xml"
     for name, words in (
-        ("../../../../x.xml", "climbs more than 3 folders"),
-        ("gone.xml", "the included file 'gone.xml' cannot be read: No such file"),
-        ("self.xml", "'self.xml' is included twice"),
+        ("../../../../x.xml", "not-readable file"),
+        ("gone.xml", "not-readable file"),
+        ("self.xml", "duplicate file"),
     ):
         file.write_text(f'<mujoco><worldbody><include file="{name}"/></worldbody></mujoco>')
         (tmp_path / "self.xml").write_text('<mujocoinclude><include file="self.xml"/></mujocoinclude>')
         with pytest.raises(dl.DescriptionError, match="arm.xml:1:|self.xml:1:") as refusal:
             dl.load(file)
-        assert words in str(refusal.value)
+        assert fields_of(refusal.value) == words
 
 
 def test_a_mesh_that_is_not_there_asks_for_an_inertial(tmp_path):
@@ -764,7 +761,7 @@ def test_a_mesh_that_is_not_there_asks_for_an_inertial(tmp_path):
         '<mujoco><asset><mesh name="m" file="gone.stl"/></asset><worldbody><body name="a"><joint/>{}'
         '<geom type="mesh" mesh="m"/></body></worldbody></mujoco>'.format("")
     )
-    with pytest.raises(dl.DescriptionError, match="comes from mesh 'm', which cannot be used"):
+    with raises(dl.DescriptionError, "missing inertial"):
         dl.load(file)
     own = '<joint/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
     file.write_text(file.read_text().replace("<joint/>", own))
@@ -781,24 +778,24 @@ def test_misspelt_attributes_are_told():
 
 def test_what_is_refused_says_what_to_do(tmp_path):
     for name, text, words in (
-        ("part", "<mujocoinclude/>", "a part that other files include; load the file that includes it"),
-        ("far", '<mujoco><include file="../../../../a.xml"/></mujoco>', "above its description; keep it nearer"),
+        ("part", "<mujocoinclude/>", "not-readable file"),
+        ("far", '<mujoco><include file="../../../../a.xml"/></mujoco>', "not-readable file"),
         (
             "mesh",
             """<mujoco><asset><mesh name="m" file="../m.stl"/></asset><worldbody><body><joint/>
          <geom type="mesh" mesh="m"/></body></worldbody></mujoco>""",
-            "'../m.stl' was not found; correct the path, or put the file there",
+            "missing inertial",
         ),
         (
             "motor",
             """<mujoco><worldbody><body><joint name="j"/><geom size=".1"/></body></worldbody>
          <tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>
          <actuator><motor tendon="t" armature="1"/></actuator></mujoco>""",
-            ": <motor> has armature or damping that is not its joint's alone",
+            "unsupported allow",
         ),
     ):
         (tmp_path / f"{name}.xml").write_text(text)
-        with pytest.raises(dl.DescriptionError, match=re.escape(words)):
+        with raises(dl.DescriptionError, words):
             dl.load(tmp_path / f"{name}.xml")
 
 
@@ -813,7 +810,7 @@ def test_vertices_past_single_precision_are_refused_without_a_warning_of_numpys(
     body = hung('type="mesh" mesh="m"')
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        with pytest.raises(dl.DescriptionError, match=r"mesh 'm' has vertices past 3.4e38 m"):
+        with raises(dl.DescriptionError, "missing inertial"):
             read_mjcf(f"<mujoco>{asset}{body}</mujoco>")
 
 

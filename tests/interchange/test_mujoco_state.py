@@ -9,6 +9,7 @@ import pytest
 import dalembert as dl
 from dalembert.describe.mjcf import read_mjcf
 from dalembert.interchange import from_mujoco_state, to_mujoco_state
+from errors import raises
 from oracles.mujoco_terms import mujoco_terms
 from tolerances import ROUNDING, error
 
@@ -82,9 +83,9 @@ def test_a_part_of_a_scene_is_found_by_names(both):
     alone = to_mujoco_state(robot, q, v)
     assert qpos.tolist() == [1, 2, 3, 1, 0, 0, 0, *alone[0]] and qvel.tolist() == [0] * 6 + alone[1].tolist()
     assert error(from_mujoco_state(robot, qpos, qvel, scene)[0], q) < ROUNDING
-    with pytest.raises(dl.InputError, match="MuJoCo's model has no joint 'joint1'; give that of the file"):
+    with raises(dl.InputError, "conflict model"):
         to_mujoco_state(dl.load("planar-2r"), [0, 0], model=model)
-    with pytest.raises(dl.InputError, match="joint 'root' is planar, which MuJoCo has not"):
+    with raises(dl.InputError, "unsupported robot"):
         to_mujoco_state(dl.load("planar-2r", base="planar"), np.zeros(5))
-    with pytest.raises(dl.InputError, match="its last dimension must be 12: the robot's positions"):
+    with raises(dl.InputError, "wrong-shape q"):
         to_mujoco_state(robot, [1.0, 2.0])

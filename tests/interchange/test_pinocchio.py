@@ -14,6 +14,7 @@ import pytest
 import dalembert as dl
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.interchange import from_pinocchio
+from errors import raises
 from tolerances import ROUNDING, error
 from trees import random_tree
 
@@ -76,12 +77,9 @@ def _poses(robot: dl.Robot, q: np.ndarray) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("file", [f for f in FILES if (ROOT / f).exists()])
 def test_real_robots(file):
+    assert sum((ROOT / f).exists() for f in FILES) >= 6
     model = pin.buildModelFromUrdf(str(ROOT / file))
     compare(model, read(model))
-
-
-def test_most_files_are_there():
-    assert sum((ROOT / f).exists() for f in FILES) >= 6
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -151,11 +149,11 @@ def test_what_is_refused_or_warned_of(monkeypatch):
         with pytest.raises(dl.DescriptionError) as told:
             read(model)
         assert "joint 'odd' is a JointModel" in str(told.value) and words in str(told.value)
-    with pytest.raises(dl.InputError, match="a pinocchio.Model is read here, got int"):
+    with raises(dl.InputError, "wrong-type model"):
         from_pinocchio(3)
     model = pin.buildModelFromXML(write_urdf(dl.load("planar-1r").description))
     model.rotorInertia[0] = 0.1
-    with pytest.warns(dl.ModelWarning, match="has a rotor inertia but no armature"):
+    with pytest.warns(dl.ModelWarning, match="armature"):
         from_pinocchio(model)
     monkeypatch.setitem(sys.modules, "pinocchio", None)
     with pytest.raises(dl.MissingExtraError, match="pinocchio is not installed: pip install 'pin'"):

@@ -11,7 +11,7 @@ import pytest
 import control
 import dalembert as dl
 from dalembert.interchange import columns, data_frame, to_control
-from errors import raises
+from errors import fields_of, raises
 from tolerances import ROUNDING, error
 
 
@@ -79,19 +79,19 @@ def _minus(x):
 
 def test_frames_that_cannot_be(monkeypatch):
     for value, text in (
-        (3, "a table is made of a Run, Batch, Identification"),
-        ({"a": [1, 2], "b": [1]}, "columns must be lists of one length; got a (2,), b (1,)"),
-        ([{"a": 1}, {"b": 1}], "the rows have different names"),
-        ([], "got list"),
+        (3, "wrong-type result"),
+        ({"a": [1, 2], "b": [1]}, "wrong-shape columns"),
+        ([{"a": 1}, {"b": 1}], "wrong-structure rows"),
+        ([], "wrong-type result"),
     ):
         with pytest.raises(dl.InputError) as told:
             columns(value)
-        assert text in str(told.value)
-    with pytest.raises(dl.UnknownNameError, match="unknown kind of data frame 'panda'; did you mean 'pandas'"):
+        assert fields_of(told.value) == text
+    with pytest.raises(dl.UnknownNameError, match="'pandas'"):
         data_frame({"a": [1]}, "panda")
     for kind in ("pandas", "polars"):
         monkeypatch.setitem(sys.modules, kind, None)
-        with pytest.raises(dl.MissingExtraError, match=rf"{kind} is not installed: pip install 'dalembert\[{kind}\]'"):
+        with pytest.raises(dl.MissingExtraError, match=rf"'dalembert\[{kind}\]'"):
             data_frame({"a": [1]}, kind)
 
 
@@ -113,7 +113,7 @@ def test_every_kind_of_system_becomes_a_control_object(arm):
     assert error(picked.A, exact.A) < ROUNDING and error(picked.B, exact.B) < ROUNDING
     G = to_control(dl.control.TransferFunction([1.0], [1.0, 2.0, 3.0]))
     assert isinstance(G, control.TransferFunction) and abs(G(1j) - 1 / (2 + 2j)) < 1e-14
-    with pytest.raises(dl.InputError, match="a transfer function is linear already"):
+    with raises(dl.InputError, "no-effect x"):
         to_control(dl.control.TransferFunction([1.0], [1.0, 2.0]), [0.0])
     with raises(dl.InputError, "wrong-type system"):
         to_control(3)
@@ -149,20 +149,16 @@ def test_robots_by_the_names_of_robot_descriptions(shelf):
     assert dl.load("two_description").joint_names == dl.load("planar-2r").joint_names
     assert dl.load("two_mj_description").joint_names == ("j",)
     for name, text in (
-        ("too_description", "unknown name of robot_descriptions 'too_description'; did you mean 'two_description'"),
-        (
-            "far_description",
-            "'far_description' could not be fetched (stderr: could not resolve host); "
-            "robot_descriptions gets it by git when it is first used: try again with a network, or load a file",
-        ),
-        ("odd_description", "has no URDF_PATH, MJCF_PATH, XACRO_PATH"),
+        ("too_description", "unknown-name"),
+        ("far_description", "not-readable name"),
+        ("odd_description", "unsupported name"),
     ):
         with pytest.raises(dl.DalembertError) as told:
             dl.load(name)
-        assert text in str(told.value)
+        assert fields_of(told.value) == text
 
 
 def test_without_robot_descriptions_there_is_a_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "robot_descriptions", None)
-    with pytest.raises(dl.MissingExtraError, match=r"not installed: pip install 'dalembert\[descriptions\]'"):
+    with raises(dl.MissingExtraError, "missing-extra robot_descriptions"):
         dl.load("ur5e_description")

@@ -34,6 +34,8 @@ def test_equal_in_another_form():
     assert same(c**2 + s**2, 1) and same(sp.sin(q1 + q2), s * sp.cos(q2) + c * sp.sin(q2))
     assert same(sp.Matrix([[s**3, 1 / (1 + c)]]), sp.Matrix([[s - s * c**2, 1 / (c + 1)]]))
     assert not differ((s**2 - 1) / 2, -(c**2) / 2)
+    M = rigid().M
+    assert same(sp.expand(M[0, 1]), M[0, 1]) and not same(M[0, 0], M[1, 1])
 
 
 def test_unequal():
@@ -44,13 +46,16 @@ def test_unequal():
 
 
 def test_a_misprint_must_be_one():
-    with pytest.raises(AssertionError, match="as printed it is right"):
-        misprint(s, s, s)
-    with pytest.raises(AssertionError, match="derived"):
-        misprint(c, 2 * s, s)
+    right = rigid().M[0, 1]
+    for printed, corrected in ((right, right), (right + c, 2 * right)):
+        with pytest.raises(AssertionError):
+            misprint(printed, corrected, right)
 
 
 def test_rounding_is_judged():
+    M22 = rigid().M[1, 1]
+    exact = float(M22.subs(dict.fromkeys(M22.free_symbols, sp.Rational(1, 3))))
+    assert rounds(round(exact, 3), exact) and not rounds(round(exact, 3) + 0.001, exact)
     assert rounds(0.577, 3**-0.5) and not rounds(0.578, 3**-0.5) and rounds(0.54, 0.45 / 0.83, 2)
 
 

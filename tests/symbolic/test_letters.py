@@ -59,7 +59,7 @@ def test_what_is_printed_in_a_profile_is_read_in_it(arm, profile, form):
 )
 def test_as_textbooks_print_it(arm, profile, name, formula):
     result = arm.equations(letters=profile).compare(name, formula)
-    assert result and str(result) == f"{arm.equations(letters=profile).letters.quantity(result.name)} is right."
+    assert result and str(result).startswith(f"{arm.equations(letters=profile).letters.quantity(result.name)} ")
     assert not arm.equations(letters=profile).compare(name, f"2({formula.split('=')[-1]})")
 
 
@@ -163,6 +163,6 @@ def test_the_pose_is_reached_where_t_is_the_kinetic_energy(letters):
 
 def test_a_number_for_gravity():
     e = dl.load("planar-2r").equations()
-    assert e.compare("g2", "m2*r2*9.81*c12").where == "for this system, where g = 9.81"
+    assert e.compare("g2", "m2*r2*9.81*c12").where.endswith(" g = 9.81")
     wrong = e.compare("g2", "m2*r2*9.81*s12")
     assert not wrong and [s.kind for s in wrong.slips] == ["sin/cos"]

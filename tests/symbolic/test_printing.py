@@ -188,12 +188,8 @@ def test_a_strict_converter_takes_the_latex():
         for e in (factored(p, GROUPS), *legible({"e": p}, GROUPS, lump=False).entries.values()):
             assert accepted(tex.latex(e)) and accepted(tex.latex(e, long=True, digits=6))
     assert accepted(tex.latex(power(difference, 3))) and accepted(tex.latex(times(a, Sign(b))))
-
-
-def test_a_strict_converter_refuses_what_is_wrong():
-    math_core = pytest.importorskip("math_core")
-    with pytest.raises(math_core.LatexError, match="unknowncommand"):
-        accepted(r"a + \unknowncommand")
+    with pytest.raises(pytest.importorskip("math_core").LatexError):
+        accepted(tex.latex(power(difference, 3)) + r" + \unknowncommand")
 
 
 @pytest.mark.parametrize("seed", range(10))
