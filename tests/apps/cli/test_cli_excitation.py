@@ -108,7 +108,7 @@ WRONG = [
     (("--half-space", "base:0"), 1, "'base'"),
     (("--q0", "0,0,0"), 2, "--q0 has no effect here"),
     (("--q0", "0,-90deg,0", "--half-space", "0", "-o", "motion.csv"), 1, "a frame is"),
-    (("--limits", "bandwidth=0.2"), 1, "beyond the drives' bandwidth, 0.2 Hz, which allows 2"),
+    (("--limits", "bandwidth=0.2"), 2, "beyond the drives' bandwidth, 0.2 Hz, which allows 2"),
     (("--gravity", "1,2"), 2, "--gravity"),
 ]
 

@@ -55,7 +55,7 @@ def excite(
     tool0:0.1 is a height, tool0:1,0,0,-0.4 a plane; without a name it is for all frames.
 
     \b
-    Example: dalembert excite ur5e --half-space 0.1 --half-space tool0:1,0,0,-0.4 --q0 home -o motion.csv
+    Example: dalembert excite ur5e --half-space tool0:1,0,0,-0.4 --q0 0,-90deg,0,-90deg,0,0 -o motion.csv
     """
     from dalembert.identification.excitation.design import excite as find_excitation
     from dalembert.identification.excitation.limits import HalfSpace

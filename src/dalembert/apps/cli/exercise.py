@@ -83,7 +83,7 @@ def make(
     Examples:
       dalembert exercise make compose-rotations --seed 7
       dalembert exercise make --topic rotations --count 6 -o week1.html
-      dalembert exercise make compose-rotations --class students.csv --format pdf -o sheets
+      dalembert exercise make compose-rotations --class students.csv --format html -o sheets
     """
     from dalembert.exercises.exercise import find
     from dalembert.exercises.sheets import Sheet, paper, write_sheet

@@ -55,7 +55,7 @@ def inspect(
 
     \b
     Examples: dalembert log inspect log.csv
-              dalembert log inspect planar-2r log.csv --set units=q=deg -o log.toml
+              dalembert log inspect planar-2r log.csv --set units=q=rad -o log.toml
     """
     source, logs = _find_robot(words)
     chosen = read_settings(settings, said)

@@ -30,7 +30,15 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 # Codes of errors that mean a wrong command line if they are about an option or an argument. Others are failed jobs.
-USAGE_CODES = ("wrong-type", "wrong-shape", "wrong-value", "wrong-order", "wrong-unit", "not-finite", "out-of-range")
+USAGE_CODES: tuple[str, ...] = (
+    "wrong-type",
+    "wrong-shape",
+    "wrong-value",
+    "wrong-order",
+    "wrong-unit",
+    "not-finite",
+    "out-of-range",
+)
 USAGE_CODES += ("unknown-name", "duplicate", "conflict", "no-effect", "syntax")
 HELP_WIDTH = 76  # characters of a line that is not wrapped again
 # Arguments of Python functions that an option of another name gives.
