@@ -109,7 +109,7 @@ class Robot(Displayed):
         name: str = "robot",
         base: Origin = ORIGIN,
         tool: Origin = ORIGIN,
-        gravity: tuple[float, float, float] = (0.0, 0.0, -9.81),
+        gravity: Sequence[float] = (0.0, 0.0, -9.81),
         tip: str = "tool",
         root: Link = BASE,
         notes: str = "",

@@ -28,7 +28,13 @@ def test_bench():
 
 def test_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path / "kernels"))
-    assert data("cache") == {"schema": 1, "folder": str(tmp_path / "kernels"), "kernels": 0, "bytes": 0, "removed": 0}
+    assert data("cache") == {
+        "schema": "dalembert-cache/1",
+        "folder": str(tmp_path / "kernels"),
+        "kernels": 0,
+        "bytes": 0,
+        "removed": 0,
+    }
     dl.load("planar-1r").mass_matrix([0.0])
     assert "1 kernels" in run("cache").output
     (tmp_path / "kernels" / "mine.txt").write_text("not a kernel")

@@ -167,7 +167,7 @@ def test_a_model_of_very_many_joints_is_told_at_once(tmp_path):
 # --------------------------------------------------------------------------------------------- broken descriptions
 GARBAGE = bytes(range(256)) * 8
 BROKEN = {
-    "missing.urdf": (None, "there is no such file"),
+    "missing.urdf": (None, "the file does not exist"),
     "folder.urdf": ("folder", "cannot be read: Is a directory"),
     "garbage.urdf": (GARBAGE, "the XML is malformed"),
     "garbage.toml": (GARBAGE, "not UTF-8 text"),
@@ -320,8 +320,8 @@ def test_strict_and_ignore_reach_commands_that_load_for_themselves(tmp_path: Pat
     urdf, mjcf = tmp_path / "arm.urdf", tmp_path / "arm.xml"
     urdf.write_text(NEGATIVE)
     mjcf.write_text(TENDON)
-    assert "it loads" in run("check", str(urdf), code=1).output
-    assert "it does not load" in run("check", str(urdf), "--strict", code=1).output
+    assert "; loads" in run("check", str(urdf), code=1).output
+    assert "does not load" in run("check", str(urdf), "--strict", code=1).output
     run("verify", str(urdf), "--states", "4")
     for against in ((), ("--against", str(urdf))):
         first = "planar-2r" if against else str(urdf)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 
 import click
@@ -120,7 +121,8 @@ def test_json_has_a_schema_in_every_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for line in JSON_EXAMPLES:
         found = _json(line)
-        assert found["schema"] == 1 and next(iter(found)) == "schema", line
+        schema = str(found["schema"])
+        assert next(iter(found)) == "schema" and re.fullmatch(r"dalembert-[a-z]+/1", schema), line
     named = {tuple(line.split()[:2]) for line in JSON_EXAMPLES} | {(line.split()[0],) for line in JSON_EXAMPLES}
     assert {name for name in COMMANDS if name not in named} == {("studio",)}
 
@@ -136,7 +138,7 @@ def _json(line: str) -> dict[str, object]:
 def test_files_have_a_schema(tmp_path):
     certificate, settings = tmp_path / "certificate.json", tmp_path / "log.toml"
     run("verify", "planar-1r", "--states", "4", "--without", "mujoco", "--without", "pinocchio", "-o", certificate)
-    assert json.loads(certificate.read_text())["schema"] == 1
+    assert json.loads(certificate.read_text())["schema"] == "dalembert-findings/1"
     (tmp_path / "log.csv").write_text("t,q1\n" + "".join(f"{k / 100},{k}\n" for k in range(20)))
     run("log", "inspect", tmp_path / "log.csv", "-o", settings)
-    assert tomllib.loads(settings.read_text()) == {"schema": 1}
+    assert tomllib.loads(settings.read_text()) == {"schema": "dalembert-log/1"}

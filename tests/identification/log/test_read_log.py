@@ -766,7 +766,7 @@ def test_other_refusals(robot, log, table, tmp_path):
         read_log(table | {"tau": log.tau[:-1]}, robot)
     with raises(InputError, "wrong-shape source"):
         read_log(np.zeros((3, 4, 5)), robot)
-    with raises(UnknownNameError, "unknown-name"):
+    with raises(UnknownNameError, "unknown-name gaps"):
         read_log(table, robot, gaps="ignore")
     np.savez(tmp_path / "objects.npz", q=np.array([{}], dtype=object))
     with raises(InputError, "not-readable path"):

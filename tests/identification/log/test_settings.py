@@ -98,7 +98,7 @@ def test_what_cannot_be_said(tmp_path):
         ("rate = 'fast'", InputError, "wrong-type rate"),
         ("gravity = [0, 1]", InputError, "wrong-shape gravity"),
         ("window = [5, 2]", InputError, "wrong-type window"),
-        ("gaps = 'fill'", UnknownNameError, "unknown-name"),
+        ("gaps = 'fill'", UnknownNameError, "unknown-name gaps"),
     ):
         file.write_text(text)
         with raises(error, words):

@@ -530,7 +530,7 @@ def test_only_joints_at_the_ends_are_held(ur, log):
     for joint in ("wrist_3_joint", "elbow_joint"):  # torques without motion, and a joint that carries others
         with raises(InputError, "wrong-value still") as caught:
             read_logs([columns | {f"{joint} position": still}], ur)
-        assert f"--lock {joint}=" in str(caught.value)
+        assert f"`locked={{{joint!r}: …}}`" in str(caught.value)
 
 
 def test_rows_without_numbers_are_left_out(ur, log):

@@ -78,7 +78,7 @@ def test_what_differs_is_shown_and_the_exit_code_is_one(tmp_path: Path):
     ("arguments", "code", "says"),
     [
         (("pandas",), 2, "unknown robot 'pandas'; did you mean 'panda'"),
-        (("nowhere.urdf",), 1, "there is no such file"),
+        (("nowhere.urdf",), 1, "the file does not exist"),
         (("rp", "--without", "pinochio"), 2, "did you mean 'pinocchio'"),
         (("rp", "--states", "2"), 2, "2 is not in the range"),
         (("rp", "--states", "many"), 2, "not a valid integer"),

@@ -72,9 +72,13 @@ def inspect(
             raise
     if out is not None:
         chosen.to_toml(out, explained=True)
-    data |= {"settings": chosen.said(), "findings": [finding.data() for finding in found], "output": out}
+    data |= {"settings": chosen.said(), "findings": [_finding_data(finding) for finding in found], "output": out}
     output.answer(data, lambda: _show(data, found, out))
     output.exit_unless(not any(finding.severity == "error" for finding in found))
+
+
+def _finding_data(finding: Finding) -> dict[str, object]:
+    return {"rule": finding.rule, "severity": finding.severity, "message": finding.message, **finding.data()}
 
 
 def _find_robot(words: Sequence[str]) -> tuple[str | None, list[str]]:

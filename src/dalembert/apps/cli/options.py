@@ -29,6 +29,9 @@ from dalembert.words import with_options
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+# Codes of errors that mean a wrong command line if they are about an option or an argument. Others are failed jobs.
+USAGE_CODES = ("wrong-type", "wrong-shape", "wrong-value", "wrong-order", "wrong-unit", "not-finite", "out-of-range")
+USAGE_CODES += ("unknown-name", "duplicate", "conflict", "no-effect", "syntax")
 HELP_WIDTH = 76  # characters of a line that is not wrapped again
 # Arguments of Python functions that an option of another name gives.
 PYTHON_NAMES = {"--package-dir": "package_dirs", "--ignore": "allow", "--to": "reference", "--q0": "at"}
@@ -164,6 +167,8 @@ def _spell_arguments(parameters: Sequence[click.Parameter]) -> dict[str, str]:
         from dalembert.identification.log.settings import WORDS
 
         options |= {word: f"--set {word}=" for word in WORDS}
+    if "--limits" in options.values():
+        options |= {field: f"--limits {field}=" for field in ("velocity", "acceleration", "torque")}
     return options
 
 
@@ -185,11 +190,14 @@ def blame(option: str) -> Iterator[None]:
 
 def _is_usage(error: DalembertError, given: Mapping[str, object], spelled: Mapping[str, str]) -> bool:
     """Return whether an error is about an option or an argument as it was typed, not about a file or a result."""
-    if str(error.place):
+    if str(error.place) or error.code not in USAGE_CODES:
         return False
     if isinstance(error, UnknownNameError):
         return any(str(error.value) in str(value) for value in given.values() if value)
     argument = (error.argument or "").partition("[")[0]
+    if spelled.get(argument, "").endswith("="):  # a part of --set or --limits
+        typed = (text for value in given.values() if isinstance(value, tuple) for text in value)
+        return any(str(text).startswith(argument) for text in typed)
     return argument in spelled and bool(given.get(argument, True))
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dalembert.findings import Findings
     from dalembert.robot import Robot
 
-JSON_SCHEMA = 1  # of the JSON output; it rises when a key is removed, renamed or changes its meaning
+JSON_VERSION = 1  # of the JSON output of a command; it rises when a key is removed, renamed or changes its meaning
 ARRANGING = ("base", "robot", "free", "gravity", "payload", "tip")  # options that change the robot, not its file
 WIDTH_WHEN_PIPED = 120
 INVISIBLE = 1e-12  # a table for people shows rounding errors as zero
@@ -143,9 +143,11 @@ def print_files(*paths: str | None) -> None:
 
 def print_json(data: Data) -> None:
     """Print JSON with its schema, and null for infinity and NaN. Without UTF-8 the output has escapes."""
+    name = (click.get_current_context().command.name or "").rstrip("_")
+    schema = f"dalembert-{name}/{JSON_VERSION}"
     click.echo(
         json.dumps(
-            _plain({"schema": JSON_SCHEMA, **data}), indent=2, ensure_ascii=not is_unicode(sys.stdout), allow_nan=False
+            _plain({"schema": schema, **data}), indent=2, ensure_ascii=not is_unicode(sys.stdout), allow_nan=False
         )
     )
 

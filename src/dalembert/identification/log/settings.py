@@ -60,7 +60,9 @@ CHOICES = {
     "resample": ("auto", "refuse", "force"),
     "still": ("refuse", "keep"),
 }
-SETTINGS_SCHEMA = 1  # of a file of settings; it rises when a key is removed, renamed or changes its meaning
+SETTINGS_SCHEMA = (
+    "dalembert-log/1"  # of a file of settings; its number rises when a key is removed, renamed or changes its meaning
+)
 SIGNALS = ("q", "qd", "tau")
 # What may stand before a value of --set, as in units=q=deg; any name if the tuple is empty.
 KEYS: dict[str, tuple[str, ...]] = {
@@ -378,7 +380,7 @@ class LogSettings:
         schema = said.pop("schema", SETTINGS_SCHEMA)
         if schema != SETTINGS_SCHEMA:
             remedy = "Write it again with this version: dalembert log inspect LOG -o FILE."
-            expected = str(SETTINGS_SCHEMA)
+            expected = repr(SETTINGS_SCHEMA)
             raise InputError("unsupported", "schema", schema, expected=expected, remedy=remedy, place=str(path))
         for key in said:
             if key not in WORDS:
@@ -396,7 +398,7 @@ class LogSettings:
         """
         from dalembert.files import whole
 
-        said, lines = self.said(), [f"schema = {SETTINGS_SCHEMA}"]
+        said, lines = self.said(), [f"schema = {_in_toml(SETTINGS_SCHEMA)}"]
         for name, (meaning, example) in MEANINGS.items():
             lines += [f"\n# {meaning}"] if explained else []
             lines += [f"{name} = {_in_toml(said[name])}"] if name in said else [f"# {name} = {example}"] * explained
