@@ -242,10 +242,10 @@ def test_projection_and_distance():
         (lambda: dl.se3.exp3(np.inf * np.ones(3)), "not-finite w"),
         (lambda: dl.se3.log3(np.ones((3, 3))), "wrong-value rotation_matrix"),
         (lambda: dl.se3.screw((0, 0, 0)), "out-of-range axis"),
-        (lambda: dl.screw((0, 0, 1), pitch=np.nan), "not-finite pitch"),
-        (lambda: dl.project_so3(np.eye(4)), "wrong-shape M"),
-        (lambda: dl.project_se3(np.ones((3, 4))), "wrong-shape M"),
-        (lambda: dl.distance_so3(np.diag([1.0, 2.0, np.nan])), "not-finite M"),
+        (lambda: dl.se3.screw((0, 0, 1), pitch=np.nan), "not-finite pitch"),
+        (lambda: dl.se3.project_so3(np.eye(4)), "wrong-shape M"),
+        (lambda: dl.se3.project_se3(np.ones((3, 4))), "wrong-shape M"),
+        (lambda: dl.se3.distance_so3(np.diag([1.0, 2.0, np.nan])), "not-finite M"),
     ],
 )
 def test_wrong_screws_and_matrices(call, words):
