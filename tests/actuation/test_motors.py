@@ -18,6 +18,7 @@ from dalembert.friction import friction
 from dalembert.simulation import integrate
 from tolerances import DIFFERENCE, ROUNDING, SOLVED, error
 from trees import random_tree
+from errors import raises
 
 WEIGHTLESS = dl.load("planar-1r").with_gravity((0, 0, 0))
 J_L = float(WEIGHTLESS.mass_matrix([0.0])[0, 0])
@@ -379,15 +380,15 @@ def test_refused(make, text):
 
 
 def test_unknown_names():
-    with pytest.raises(dl.UnknownNameError, match="unknown kind of drive 'ac'"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         motor("ac")
-    with pytest.raises(dl.UnknownNameError, match="unknown value of a dc drive 'resistence'; did you mean"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         motor("dc", resistence=1)
-    with pytest.raises(dl.UnknownNameError, match="unknown medium 'steam'"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         FluidDrive(1, 10, medium="steam")
-    with pytest.raises(dl.UnknownNameError, match="unknown frame 'tool9'"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         DrivenRobot(PLAIN, MOTOR).flow(wrenches=["tool9"])
-    with pytest.raises(dl.UnknownNameError, match="unknown way of rotors 'exactly'; did you mean 'exact'"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         DrivenRobot(PLAIN, MOTOR, rotors="exactly")
     assert motor("dc", resistance=1, torque_constant=0.1) == DCMotor(1, 0.1)
 

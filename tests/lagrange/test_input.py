@@ -10,6 +10,7 @@ import sympy as sp
 
 import dalembert as dl
 from dalembert.errors import SingularityError
+from errors import fields_of, raises
 
 x, y = dl.coordinates("x y")
 xd, yd = dl.rate(x), dl.rate(y)
@@ -122,15 +123,15 @@ def spring():
 
 
 def test_numbers_need_numbers():
-    with pytest.raises(dl.InputError, match=r"k, m of 'spring' have no number.*with_parameters\(k=…\)"):
+    with raises(dl.InputError, "missing k"):
         spring().mass_matrix([0.0])
     half = spring().with_parameters(m=2)
-    with pytest.raises(dl.InputError, match=r"it is not a coordinate \(x\)"):
+    with raises(dl.InputError, "missing k"):
         half.mass_matrix([0.0])
     assert [s.name for s in half.free_parameters] == ["k"] and half.parameters == {m: 2.0}
     whole = half.with_parameters({k: sp.Rational(9, 2)})
     assert whole.forward_dynamics([1.0], [0.0], [0.0]) == [-2.25]
-    with pytest.raises(dl.UnknownNameError, match="unknown parameter of 'spring' 'kk'; did you mean 'k'"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         half.with_parameters(kk=1)
 
 
@@ -144,37 +145,37 @@ def test_functions_that_the_compiler_lacks_are_named():
         system = dl.LagrangianSystem(x, xd**2, P)
         with pytest.raises(dl.InputError) as caught:
             system.potential_energy([0.3])
-        assert words in str(caught.value)
+        assert fields_of(caught.value) == "unsupported"
     derivative = dl.LagrangianSystem(x, xd**2, sp.Function("V")(x))
-    with pytest.raises(dl.InputError, match="has no derivative of an unknown function"):
+    with raises(dl.InputError, "unsupported"):
         derivative.gravity_torque([0.3])
 
 
 def test_calls_are_checked_as_a_robots_are():
     system = spring().with_parameters(m=1, k=1)
-    with pytest.raises(dl.InputError, match="q has shape \\(2,\\); its last dimension must be 1"):
+    with raises(dl.InputError, "wrong-shape q"):
         system.mass_matrix([0.0, 1.0])
-    with pytest.raises(dl.InputError, match="qd is None"):
+    with raises(dl.InputError, "wrong-type qd"):
         system.coriolis_matrix([0.0], None)
-    with pytest.raises(dl.InputError, match="friction is a switch"):
+    with raises(dl.InputError, "wrong-type friction"):
         system.inverse_dynamics([0.0], [0.0], [0.0], friction=3)
-    with pytest.raises(dl.UnknownNameError, match="unknown kernel 'mass_matrx'; did you mean 'mass_matrix'"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         system.kernel("mass_matrx")
-    with pytest.raises(dl.UnknownNameError, match="unknown option of mass_matrix"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         system.kernel("mass_matrix", frame="tip")
-    with pytest.raises(dl.UnknownNameError, match="unknown optional argument of mass_matrix"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         system.kernel("mass_matrix", given=("qdd",))
     for name in ("multipliers", "constraint_forces"):
-        with pytest.raises(dl.InputError, match="'spring' has no constraints"):
+        with raises(dl.InputError, "missing constraints"):
             getattr(system, name)([0.0], [0.0], [0.0])
-    with pytest.raises(dl.InputError, match="'spring' has no inputs"):
+    with raises(dl.InputError, "missing inputs"):
         system.input_matrix([0.0])
-    with pytest.raises(dl.InputError, match="'spring' has no constraints"):
+    with raises(dl.InputError, "missing constraints"):
         system.inverse_dynamics([0.0], [0.0], [0.0], [1.0])
 
 
 def test_an_inertia_that_is_zero_in_numbers():
-    with pytest.raises((dl.InputError, SingularityError), match="no inertia|divides by zero"):
+    with raises((dl.InputError, SingularityError), "not-physical kinetic"):
         spring().with_parameters(m=0, k=1).forward_dynamics([0.0], [0.0], [0.0])
 
 
@@ -194,7 +195,7 @@ def test_constraints_are_tried_though_other_parameters_are_free():
 
     x, th = dl.coordinates("x th")
     m = sympy.Symbol("m")
-    with pytest.raises(dl.InputError, match="inconsistent"):
+    with raises(dl.InputError, "infeasible constraints"):
         dl.LagrangianSystem([x, th], m * dl.rate(x) ** 2 / 2 + dl.rate(th) ** 2 / 2, constraints=[x**2 + th**2 + 1])
 
 
