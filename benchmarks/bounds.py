@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 
 import dalembert as dl
-from dalembert.bounds import QUANTITIES, Bounds
+from dalembert.bounds import QUANTITIES
 
 SMALL = ["mu1", "mu2", "gravity_1", "gravity_2", "coriolis_1", "coriolis_2"]
 LARGE = ["mu2", "mass_norm", "gravity_1", "gravity_2", "gravity_inf"]
@@ -29,16 +29,18 @@ TASKS = [
 CHUNK = 100_000
 
 
-def contradictions(robot: dl.Robot, found: Bounds, states: int, seed: int) -> dict[str, float]:
+def contradictions(robot: dl.Robot, found: dl.Findings, states: int, seed: int) -> dict[str, float]:
     """For each bound, by how much the worst random state is within it (negative: contradicted)."""
     rng = np.random.default_rng(seed)
     room = {b.name: np.inf for b in found}
     table = {x.name: x for x in QUANTITIES}
     for _ in range(states // CHUNK):
-        q = rng.uniform(found.lower, found.upper, (CHUNK, robot.n))
+        q = rng.uniform(found.facts.lower, found.facts.upper, (CHUNK, robot.n))
         # a third of the states on the box's faces, where extremes often are
         face = rng.random(q.shape) < 0.15
-        q[: CHUNK // 3] = np.where(face, np.where(rng.random(q.shape) < 0.5, found.lower, found.upper), q)[: CHUNK // 3]
+        q[: CHUNK // 3] = np.where(face, np.where(rng.random(q.shape) < 0.5, found.facts.lower, found.facts.upper), q)[
+            : CHUNK // 3
+        ]
         qd = rng.normal(size=q.shape) * (rng.random(q.shape) < 0.6)
         qd[~qd.any(axis=1)] = 1.0
         for b in found:

@@ -24,14 +24,15 @@ import dalembert as dl
 from dalembert.compile.adjoint import Adjoint
 from dalembert.identification import Columns, Log, output_error
 from dalembert.identification.fit.robot import identified
-from dalembert.simulation import Sensors, rollout_function, rollouts
+from dalembert.simulation import Experiment, Sensors, Solver
 
 DT, NOISE = 1e-3, 1e-4
 
 
 def problem(arm: dl.Robot, steps: int, method: str, count: int):
     names = tuple(arm.parameter_names())
-    f = rollout_function(arm, duration=steps * DT, dt=DT, method=method, controls="all", parameters=names, every=steps)
+    e = Experiment(arm, solver=Solver(method, every=steps), dt=DT)
+    f = e.function(("x0", "inputs.tau", *names), duration=steps * DT)
     rng = np.random.default_rng(0)
     x0 = np.concatenate((arm.home + rng.normal(0, 0.3, (count, arm.n)), np.zeros((count, arm.n))), -1)
     return f, x0, rng.normal(size=(count, steps, arm.n)), np.tile(arm.parameters(), (count, 1))
@@ -93,9 +94,9 @@ def recorded(arm: dl.Robot, duration: float) -> Log:
     q, qd, _ = (np.asarray(x, float) for x in motion(0.0))
     law = dl.control.ComputedTorque(arm, omega=15, zeta=1)
     sensors = Sensors(sample_time=DT)
-    run = rollouts(arm, law, q, qd, duration=duration, dt=DT, reference=motion, sensors=sensors, keep="all")
-    tau = np.stack([run[f"{joint}_torque"][0] for joint in arm.joint_names], -1)
-    return Log(run.t, run.q[0] + NOISE * rng.normal(size=run.q[0].shape), tau, tuple(arm.joint_names))
+    e = Experiment(arm, law, reference=motion, sensors=sensors, solver=Solver(every=1), dt=DT)
+    run = e.run(q0=q, qd0=qd, duration=duration)
+    return Log(run.t, run.q + NOISE * rng.normal(size=run.q.shape), run.tau, tuple(arm.joint_names))
 
 
 def identify(arm: dl.Robot, rounds: int) -> None:

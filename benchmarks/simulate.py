@@ -28,7 +28,7 @@ from dalembert import kernels, scalar
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.law import Law
 from dalembert.model.lean import lean
-from dalembert.simulation import integrate, rollouts
+from dalembert.simulation import Batch, integrate
 from dalembert.simulation.fixed_step import compile_loop
 
 DT = 1e-3
@@ -112,7 +112,7 @@ class Theirs:
 
 # ------------------------------------------------------------------------------------------------------- the batch
 def task(count: int, steps: int) -> dict:
-    """What `rollouts` is given: starts, and a sine about each of them, of so many arms with 1 kg."""
+    """What `batch` is given: starts, and a sine about each of them, of so many arms with 1 kg."""
     arm = dl.load("panda")
     rng, n = np.random.default_rng(0), arm.n
     lower, upper = arm.limits.lower, arm.limits.upper
@@ -124,27 +124,32 @@ def task(count: int, steps: int) -> dict:
         "q0": q0,
         "qd0": rng.uniform(-0.5, 0.5, (count, n)),
         "duration": steps * DT,
-        "dt": DT,
-        "parameters": dict(zip(target_names(n), target.T, strict=True)),
+        "vary": dict(zip(target_names(n), target.T, strict=True)),
     }
+
+
+def batch(system: dl.Robot, controller: object, method: str, *, measures=(), payload=None, **given) -> Batch:
+    """The runs of a task."""
+    inputs = dl.Inputs(payload=payload)
+    return dl.Experiment(system, controller, inputs=inputs, solver=method, dt=DT, measures=measures).batch(**given)
 
 
 def varied(given: dict) -> dict:
     """The same with the payload as a parameter, and a measure."""
     arm = dl.load("panda")
-    load = {"payload_mass": np.ones(len(given["q0"]))}
-    more = {"payload": COM, "measures": ("rms_torque",), "parameters": {**given["parameters"], **load}}
+    load = {"payload.mass": np.ones(len(given["q0"]))}
+    more = {"payload": COM, "measures": ("rms_torque",), "vary": {**given["vary"], **load}}
     return {**given, "system": arm, **more}
 
 
 def alone(count: int, steps: int, method: str, barrier, results) -> None:
     """A process of its own, whose times count from when both are ready."""
     given = task(count, steps)
-    rollouts(**given, method=method)
+    batch(**given, method=method)
     for _ in range(ROUNDS_TOGETHER):
         barrier.wait()
         start, busy = time.perf_counter(), time.process_time()
-        rollouts(**given, method=method)
+        batch(**given, method=method)
         results.put((time.perf_counter() - start, time.process_time() - busy))
         barrier.wait()
 
@@ -164,7 +169,7 @@ def dask_against_processes(count: int, steps: int) -> None:
         with client_of("local", 2) as client:
             warm = {**given, "duration": 20 * DT}
             for _ in range(2):
-                rollouts(**warm, method=method, scheduler=client)
+                batch(**warm, method=method, on=client)
             for _ in range(ROUNDS_TOGETHER):  # they take turns
                 barrier.wait()
                 barrier.wait()
@@ -172,7 +177,7 @@ def dask_against_processes(count: int, steps: int) -> None:
                 apart, apart_busy = min(apart, max(t for t, _ in taken)), min(apart_busy, sum(t for _, t in taken))
                 busy = time.process_time() + sum(client.run(time.process_time).values())
                 start = time.perf_counter()
-                rollouts(**given, method=method, scheduler=client)
+                batch(**given, method=method, on=client)
                 together = min(together, time.perf_counter() - start)
                 busy = time.process_time() + sum(client.run(time.process_time).values()) - busy
                 together_busy = min(together_busy, busy)
@@ -213,16 +218,16 @@ def beside_mujoco(options: argparse.Namespace) -> None:
             options.rounds,
             {
                 "open loop, all kept": lambda m=method: integrate(open_loop, x0, DT, steps, torque, method=m),
-                "computed torque": lambda m=method: rollouts(**given, method=m),
-                "the same, varied": lambda m=method: rollouts(**loaded, method=m),
+                "computed torque": lambda m=method: batch(**given, method=m),
+                "the same, varied": lambda m=method: batch(**loaded, method=m),
                 "theirs": lambda i=integrator: theirs.run(i),
             },
         )
         their = few * steps / run.pop("theirs")
-        short = {"duration": DT, "dt": DT, "method": method}
+        short = {"duration": DT, "method": method}
         operations = (
             compile_loop(open_loop, method).operations,
-            *(rollouts(**{**x, **short}).request.plan.loop.operations for x in (given, loaded)),
+            *(batch(**{**x, **short}).request.plan.loop.operations for x in (given, loaded)),
         )
         for (what, seconds), number, ran in zip(run.items(), operations, (few, count, count), strict=True):
             ours = ran * steps / seconds

@@ -123,7 +123,7 @@ def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     mjcf = marked("arm.xml", '<mujoco><worldbody><include file="part.xml"/></worldbody></mujoco>')
     assert [dl.load(file).n for file in (toml, urdf, mjcf)] == [2, 2, 1]
     assert read_toml("\ufeff" + robots.text("planar-2r")).name == "planar-2r"
-    assert check(toml).loads and check(urdf).loads
+    assert check(toml).facts.loads and check(urdf).facts.loads
     assert World.load(marked("world.toml", "[[sphere]]\nname = 's'\nxyz = [3, 0, 0]\nradius = 1\n")).names == ("s",)
     spheres = marked("spheres.toml", "[spheres]\nlink2 = [[0, 0, 0, 0.1]]\n")
     SphereModel.load(spheres, arm.model)

@@ -194,7 +194,7 @@ FUNCTIONS = {
         (2, 2),
     ),
     "linear system": (lambda x: control.StateSpace(x, [[0.0], [1.0]]).A, (2, 2)),
-    "input": (lambda x: dl.simulate(ARM, q0=[0.1, 0.2], duration=0.01, dt=0.001, tau=x).q, (10, 2)),
+    "input": (lambda x: dl.simulate(ARM, q0=[0.1, 0.2], duration=0.01, dt=0.001, inputs=dl.Inputs(tau=x)).q, (10, 2)),
 }
 
 
@@ -263,7 +263,7 @@ ENTRIES = {
     "threads": lambda q: PUMA.with_threads(2).gravity_torque(q),
     "jacobian": lambda q: PUMA.manipulability(q),
     "simulate": lambda q: dl.simulate(PUMA, q0=q.iloc[1] if hasattr(q, "iloc") else q[1], duration=0.002).q,
-    "rollouts": lambda q: dl.simulation.rollouts(PUMA, q0=q, qd0=q, duration=0.002, dt=0.001).last,
+    "batch": lambda q: dl.Experiment(PUMA).batch(q0=q, qd0=q, duration=0.002).last,
     "controller": lambda q: control.PD(PUMA, kp=10.0, kd=1.0)(0.0, q, STATES, STATES),
     "ik": lambda q: PUMA.ik(PUMA.fk(STATES), q0=q).q,
 }

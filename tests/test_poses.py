@@ -76,8 +76,8 @@ def test_adjoint_moves_twists():
         (lambda: dl.pose(rotation_matrix=-np.eye(3)), "not a rotation"),
         (lambda: dl.adjoint(np.eye(3)), r"T has shape \(3, 3\); it must end in \(4, 4\)"),
         (lambda: dl.adjoint("x"), "T must be a rectangular array of real numbers, got 'x'"),
-        (lambda: dl.log6(2 * np.eye(4)), "T is not a pose"),
-        (lambda: dl.inverse(np.ones((4, 4))), "T is not a pose"),
+        (lambda: dl.log6(2 * np.eye(4)), "`T` must be a pose"),
+        (lambda: dl.inverse(np.ones((4, 4))), "`T` must be a pose"),
         (lambda: dl.exp6([1, 2, 3]), "its last dimension must be 6"),
     ],
 )

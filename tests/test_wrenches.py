@@ -165,7 +165,7 @@ def stuck(r, q, qd, x, F, Q):
 
 def run(r, q, qd, x, F, Q):
     step = 1e-7
-    found = dl.simulate(r, q0=q, qd0=qd, duration=step, dt=step, tau=x, inputs=dl.Inputs(wrenches=F))
+    found = dl.simulate(r, q0=q, qd0=qd, duration=step, dt=step, inputs=dl.Inputs(tau=x, wrenches=F))
     assert found.wrenches.shape == (2, 6 * len(F))
     return (found.qd[-1] - qd) / step * 1e-4, r.forward_dynamics(q, qd, x + Q) * 1e-4
 

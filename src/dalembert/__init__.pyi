@@ -63,7 +63,7 @@ from dalembert.errors import (
     UnitWarning as UnitWarning,
     UnknownNameError as UnknownNameError,
 )
-from dalembert.findings import Finding as Finding, Report as Report
+from dalembert.findings import Finding as Finding, Findings as Findings, read_findings as read_findings
 from dalembert.firmware.make import write_firmware as write_firmware
 from dalembert.flow import Flow as Flow
 from dalembert.identification.excitation.design import excite as excite
@@ -95,18 +95,27 @@ from dalembert.poses import (
     screw_parameters as screw_parameters,
 )
 from dalembert.robot import Robot as Robot
+from dalembert.simulation.draws import (
+    Noise as Noise,
+    choice as choice,
+    log_uniform as log_uniform,
+    normal as normal,
+    uniform as uniform,
+)
+from dalembert.simulation.experiment import Experiment as Experiment
 from dalembert.simulation.options import (
     Inputs as Inputs,
     JointLimits as JointLimits,
     Sensors as Sensors,
     Solver as Solver,
 )
+from dalembert.simulation.request import grid as grid
 from dalembert.simulation.run import Run as Run
 from dalembert.simulation.saved import read_run as read_run
 from dalembert.simulation.simulate import simulate as simulate
 from dalembert.symbolic.compare import formula_quantity as formula_quantity
-from dalembert.trust import properties as properties
-from dalembert.trust.doctor.check import CheckUp as CheckUp, check as check
+from dalembert.trust import doctor as doctor, properties as properties
+from dalembert.trust.doctor.check import check as check
 from dalembert.trust.verify.verify import verify as verify
 
 __version__: str

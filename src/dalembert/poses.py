@@ -118,7 +118,9 @@ def read_pose(name: str, value: ArrayLike) -> Array:
     T = array(name, value, (..., 4, 4))
     rows = np.allclose(T[..., 3, :], [0, 0, 0, 1], atol=1e-9)
     if not rows or not _is_rotation(T[..., :3, :3]):
-        raise InputError(f"{name} is not a pose: a rotation, a translation, and (0, 0, 0, 1) below")
+        raise InputError(
+            "wrong-value", name, value, expected="a pose (..., 4, 4): a rotation, a translation, and the row 0, 0, 0, 1"
+        )
     return T
 
 

@@ -24,8 +24,8 @@ from dalembert.describe.chain import counted
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Inertial, Joint, Link, Loop, Origin
 from dalembert.describe.scene import ROOT, with_base
-from dalembert.display import Displayed
-from dalembert.errors import DescriptionError, InputError, ModelWarning, unknown
+from dalembert.display import Displayed, align
+from dalembert.errors import DescriptionError, InputError, ModelWarning, UnknownNameError, unknown
 from dalembert.files import whole
 from dalembert.kernels import TABLE, need_tree
 from dalembert.lazy import LateMethod
@@ -34,6 +34,7 @@ from dalembert.system import REFUSED, Kernels, Key, Limits, Linearization, read_
 from dalembert.units import position_units, state_units
 
 if TYPE_CHECKING:
+    import dalembert  # the front door: planning and notebooks stand above robots
     from dalembert.bounds.search import bounds as bounds_
     from dalembert.collision import along as along_, edges as edges_, of_robot as of_robot_
     from dalembert.compile import Kernel
@@ -59,6 +60,7 @@ T = TypeVar("T")
 ORIGIN, BASE = Origin(), Link("base")
 NO_LOADS: tuple[tuple[str, ...], tuple[object, ...], tuple[str, ...]] = ((), (), ())
 PAYLOAD = ":payload"  # ends the name of the fixed joint that holds one
+FRAME = ":frame"  # ends the name of the fixed joint of a frame that was added
 
 
 class Robot(Displayed):
@@ -256,6 +258,96 @@ class Robot(Displayed):
         if not self.loops:
             return self
         return self.once("tree", lambda: self._remade(replace(self.description, loops=())))
+
+    def with_frame(self, name: str, T: ArrayLike | None = None, *, parent: str | None = None) -> Robot:
+        """Return the same robot with one more frame, fixed to another.
+
+        Parameters
+        ----------
+        name : str
+            Name of the new frame.
+        T : array_like, shape (4, 4), optional
+            Pose of the new frame in `parent`, as `dalembert.pose` returns it. The identity if not given.
+        parent : str, optional
+            The frame that carries the new one; the tip if not given.
+
+        Examples
+        --------
+        >>> import dalembert as dl
+        >>> arm = dl.load("planar-2r").with_frame("tcp", dl.pose([0.1, 0, 0])).with_tip("tcp")
+        >>> arm.fk([0.0, 0.0])[:3, 3]
+        array([2.1, 0. , 0. ])
+        """
+        d = self.description
+        if not isinstance(name, str) or not name:
+            raise InputError("wrong-type", "name", name, expected="the name of the new frame")
+        if name in {link.name for link in d.links} or f"{name}{FRAME}" in {joint.name for joint in d.joints}:
+            raise InputError(
+                "duplicate", "name", name, expected=f"a name that no frame of {d.name!r} has", remedy="Choose another."
+            )
+        carrier = self.model.frame(parent).name
+        origin = ORIGIN if T is None else _origin_of(T)
+        tip = d.tip if d.tip is not None else self.model.tip
+        joints = (*d.joints, Joint(f"{name}{FRAME}", "fixed", carrier, name, origin))
+        return self._remade(replace(d, links=(*d.links, Link(name)), joints=joints, tip=tip))
+
+    def lock(self, positions: Mapping[str, float]) -> Robot:
+        """Return the same robot with some joints fixed for good: a gripper's fingers, a rail.
+
+        Parameters
+        ----------
+        positions : dict of float
+            Position [rad, m] of each joint that is fixed, by its name.
+
+        Returns
+        -------
+        Robot
+            Its joints are the others, in their order. Joints that mimic a locked one are fixed, too.
+
+        Examples
+        --------
+        >>> import dalembert as dl
+        >>> dl.load("planar-3r").lock({"joint2": 0.5}).joint_names
+        ('joint1', 'joint3')
+        """
+        from dalembert.describe.lock import lock
+
+        if not isinstance(positions, Mapping):
+            raise InputError("wrong-type", "positions", positions, expected="a dictionary of joint names and positions")
+        for name in positions:
+            if name not in self.joint_names:
+                raise UnknownNameError("joint", name, self.joint_names, argument="positions")
+        several = [c.name for c in self.model.coordinates if c.joint.nq > 1 and c.name in positions]
+        if several:
+            raise InputError(
+                "unsupported", "positions", several[0], expected="joints of one coordinate", remedy="Use another base."
+            )
+        fixed = {name: number(f"positions[{name!r}]", value) for name, value in positions.items()}
+        return self._remade(replace(lock(self.description, fixed), tip=self.description.tip or self.tip))
+
+    def configuration(self, positions: Mapping[str, float] | None = None) -> Array:
+        """Return joint positions by name, with the other joints at home.  (nq,).
+
+        Parameters
+        ----------
+        positions : dict of float
+            Position [rad, m] of each joint by its name. Joints of several positions have a name for each:
+            "base_x", …, as in `states`.
+
+        Examples
+        --------
+        >>> import dalembert as dl
+        >>> dl.load("planar-3r").configuration({"joint2": 0.3})
+        array([0. , 0.3, 0. ])
+        """
+        if positions is not None and not isinstance(positions, Mapping):
+            raise InputError("wrong-type", "positions", positions, expected="a dictionary of joint names and positions")
+        q, names = self.home, self.model.names("position")
+        for name, value in (positions or {}).items():
+            if name not in names:
+                raise UnknownNameError("joint", name, names, argument="positions")
+            q[names.index(name)] = number(f"positions[{name!r}]", value)
+        return q
 
     def with_home(self, q: ArrayLike) -> Robot:
         """The same robot that starts from these joint positions, (nq,)."""
@@ -458,6 +550,23 @@ class Robot(Displayed):
         loops = f"{counted(len(self.loops))}, " if self.loops else ""
         return f"<Robot {self.name!r}: {joints}, {loops}{len(self.frames)} frames>"
 
+    def __str__(self) -> str:
+        """A card: masses and gravity, and a line per joint with its limits."""
+        limits, rows = self.limits, [("joint", "kind", "position", "velocity", "effort")]
+        for c in self.model.coordinates:
+            turns, one = "rad" in c.joint.units[0], c.joint.nq == 1
+            unit = "rad" if turns else "m"
+            span = limits.lower[c.position], limits.upper[c.position]
+            low, high, speed, force = (
+                f"{x:.4g}".replace("inf", "∞") for x in (*span, limits.velocity[c.first], limits.effort[c.first])
+            )
+            own = (f"{low} … {high} {unit}", f"{speed} {unit}/s", f"{force} {'N m' if turns else 'N'}")
+            rows.append((c.name, c.joint.kind, *(own if one else ("", "", ""))))
+        card = repr(self).strip("<>").replace("Robot ", "", 1)
+        gravity = ", ".join(f"{x:g}" for x in self.model.gravity)
+        head = f"{card}, tip {self.tip!r}, {self.total_mass:.4g} kg, gravity ({gravity}) m/s²"
+        return "\n".join([head, *("  " + line for line in align(rows))])
+
     def __reduce__(self) -> Any:
         return (_restored, (self.description, self.threads))
 
@@ -538,8 +647,9 @@ class Robot(Displayed):
         collision, clearance, contacts = of_robot_.collision, of_robot_.clearance, of_robot_.contacts
         certify_edge, certify_path = edges_.certify_edge, edges_.certify_path
         certify_motion, contact_spans = along_.certify_motion, along_.contact_spans
-        plan: Callable[..., Any]  # `planning.motion.plan`, which stands above
-        impact: Callable[..., Any]  # `constrained.system.impact`, too
+        plan, show = dalembert.planning.plan, dalembert.notebook.show
+        impact = dalembert.constrained.system.impact
+        properties = dalembert.properties.lab
     else:
         hessian = LateMethod("dalembert.kinematics.jacobian:hessian")
         inverse_velocity = LateMethod("dalembert.kinematics.velocity:inverse_velocity")
@@ -570,6 +680,8 @@ class Robot(Displayed):
         contact_spans = LateMethod("dalembert.collision.along:contact_spans")
         plan = LateMethod("dalembert.planning.motion:plan")
         impact = LateMethod("dalembert.constrained.system:impact")
+        properties = LateMethod("dalembert.trust.properties.lab:lab")
+        show = LateMethod("dalembert.apps.notebook.show:show")
 
     # -------------------------------------------------------------------------------------------- dynamics
     def inverse_dynamics(
@@ -1033,6 +1145,15 @@ def _filled(out: tuple[Array, Array, Array] | None, *values: Array) -> tuple[Arr
             array[...] = value
     D_q, D_qd, D_u = values if out is None else out
     return D_q, D_qd, D_u
+
+
+def _origin_of(T: ArrayLike) -> Origin:
+    """Return a pose (4, 4) as the origin of a joint."""
+    from dalembert.poses import euler_angles, read_pose
+
+    pose = read_pose("T", array("T", T, (4, 4)))
+    xyz, rpy = three("T", pose[:3, 3]), three("T", euler_angles(pose[:3, :3], "rpy"))
+    return Origin(xyz, rpy)
 
 
 def _origin(name: str, value: Origin | Sequence[float]) -> Origin:

@@ -32,7 +32,6 @@ from dalembert.friction import (
 from dalembert.friction.laws import pieces
 from tolerances import DIFFERENCE, ROUNDING, SOLVED, error
 from trees import random_tree
-from errors import fields_of, raises
 
 SPEEDS = np.array([-3.0, -0.5, -0.02, -1e-3, 1e-3, 0.02, 0.1, 0.7, 4.0])
 # Every law, with one level and with one for each direction, and what it says written out.
@@ -400,10 +399,10 @@ def test_friction_true_is_viscous_and_coulomb():
 @pytest.mark.parametrize(
     ("friction_", "sentence"),
     [
-        (("viscos",), "unknown-name"),
-        (("coulomb", "coulomb+"), "duplicate friction"),
-        (("offset", "offset"), "duplicate friction"),
-        (3, "wrong-type friction"),
+        (("viscos",), "unknown friction column 'viscos'; did you mean 'viscous'"),
+        (("coulomb", "coulomb+"), "friction columns 'coulomb' and 'coulomb+' say the same; keep one"),
+        (("offset", "offset"), "say the same"),
+        (3, "friction is True, False or names of columns, got int"),
     ],
 )
 def test_bad_columns_get_a_sentence(friction_, sentence):
@@ -414,13 +413,13 @@ def test_bad_columns_get_a_sentence(friction_, sentence):
     ):
         with pytest.raises(dl.DalembertError) as caught:
             call()
-        assert fields_of(caught.value) == sentence
+        assert sentence in str(caught.value)
 
 
 def test_two_shapes_share_no_column():
     terms = tuple(friction("stribeck", coulomb=1, breakaway=2, speed=s) for s in (0.1, 0.2))
     robot = dl.Robot(block(Drive(friction=terms)))
-    with raises(dl.InputError, "conflict friction"):
+    with pytest.raises(dl.InputError, match="joint 'slide' has several 'stribeck' terms of different shape"):
         robot.regressor([0.0], [1.0], [0.0], friction=("stribeck",))
 
 

@@ -23,7 +23,6 @@ from dalembert.lagrange.examples import geared_arm, geared_link
 from oracles.pinocchio_model import PinocchioModel
 from tolerances import ORACLE, ROUNDING, SOLVED, error
 from trees import random_tree
-from errors import fields_of, raises
 
 # ---------------------------------------------------------------------------------------------- coupling matrices
 TRANSMISSIONS = {
@@ -81,7 +80,7 @@ def test_underactuated():
     robot = DrivenRobot(PLAIN, TorqueSource(), acrobot)
     x = np.array([0.4, -0.3, 0.5, 0.2])
     assert error(robot.kernel("rate")(x, [0.3])[2:], PLAIN.forward_dynamics(x[:2], x[2:], [0.0, 3.0])) < SOLVED
-    with raises(dl.InputError, "infeasible matrix"):
+    with pytest.raises(dl.InputError, match="1 motors drive 1 of 2 independent joint motions"):
         robot.holding([0.0, 0.0])
 
 
@@ -401,57 +400,57 @@ PUMA = dl.load("puma560")
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: Gear(0), "out-of-range"),
-        (lambda: Gear(math.nan), "not-finite"),
+        (lambda: Gear(0), "the ratio of a Gear is 0.0; it must not be zero [motor turns per joint turn, 1 for a"),
+        (lambda: Gear(math.nan), "the ratio of a Gear is nan; it must be a finite number"),
         (
             lambda: Gear(50, 1.2),
-            "out-of-range",
+            "the efficiency of a gear is 1.2; it must not be greater than 1 [0 < η ≤ 1: no gear gives more",
         ),
-        (lambda: Gear(50, 0.9, 0.0), "out-of-range"),
-        (lambda: Transmission([[1.0, 0.0], [0.0, 0.0]]), "wrong-value matrix"),
-        (lambda: Transmission([1.0, 2.0]), "wrong-shape"),
+        (lambda: Gear(50, 0.9, 0.0), "the backward efficiency of a gear is 0.0; it must be greater than 0"),
+        (lambda: Transmission([[1.0, 0.0], [0.0, 0.0]]), "row 1 of a Transmission's matrix is zero: motor 1"),
+        (lambda: Transmission([1.0, 2.0]), "the matrix of a Transmission has shape (2,)"),
         (
             lambda: Transmission([[math.inf]]),
-            "not-finite",
+            "the matrix of a Transmission is inf at [0, 0]; it must be a finite number",
         ),
-        (lambda: Transmission([[1.0]], [0.9, 0.9]), "wrong-shape"),
-        (lambda: Transmission.gears([]), "missing gears"),
-        (lambda: remote([]), "missing gears"),
+        (lambda: Transmission([[1.0]], [0.9, 0.9]), "it must be a number or (1,): one, or one per motor"),
+        (lambda: Transmission.gears([]), "at least one gear"),
+        (lambda: remote([]), "at least one gear"),
         (
             lambda: remote([1, 2, 3], [1, 2, 3]),
-            "wrong-shape pulleys",
+            "pulleys has shape (3,); it must be a number or (2,): one ratio, or one per joint but the",
         ),
-        (lambda: remote([1, 2], math.nan), "not-finite pulleys"),
-        (lambda: Transmission.gears([5.0]).motor_torque([1.0, 2.0]), "wrong-shape torque"),
+        (lambda: remote([1, 2], math.nan), "pulleys is nan; it must be a finite number"),
+        (lambda: Transmission.gears([5.0]).motor_torque([1.0, 2.0]), "its last dimension must be 1"),
         (
             lambda: DrivenRobot(PLAIN, MOTOR, differential(5.0), rotors="exact"),
-            "unsupported rotors",
+            "rotors='exact' needs one motor per joint",
         ),
-        (lambda: DrivenRobot(with_rotors(PUMA), MOTOR), "conflict robot"),
-        (lambda: with_rotors(PLAIN), "missing rotors"),
-        (lambda: with_rotors(with_rotors(PUMA), {"joint1": Rotor(1e-4)}), "conflict robot"),
-        (lambda: with_rotors(PLAIN, {"joint1": 1e-4}), "wrong-type"),
-        (lambda: Rotor(0.0), "out-of-range"),
-        (lambda: Rotor(1e-4, 0.0), "out-of-range ratio"),
-        (lambda: Rotor(1e-4, 5.0, transverse=1e-5), "not-physical across"),
-        (lambda: with_rotors(PLAIN, {"joint2": Rotor(1e-4, axis=(0, 0, 0))}), "out-of-range axis"),
-        (lambda: with_rotors(PLAIN, {"joint2": Rotor(1e-4, mass=50.0)}), "not-physical included"),
-        (lambda: with_rotors(PLAIN, {"joint2": Rotor(1e-4, carrier="base")}), "missing axis"),
-        (lambda: gear_report(PLAIN, MOTOR, [50.0, 0.0]), "out-of-range"),
-        (lambda: gear_report(PLAIN, MOTOR, [50.0]), "wrong-shape"),
-        (lambda: gear_report(PLAIN, DCMotor(1, 0.1), 50.0), "out-of-range inertia"),
-        (lambda: gear_report(PLAIN, MOTOR, 50.0, samples=0), "out-of-range samples"),
-        (lambda: geared_model(DrivenRobot(PLAIN, MOTOR, differential(5.0)), [0, 0], [0, 0]), "unsupported system"),
+        (lambda: DrivenRobot(with_rotors(PUMA), MOTOR), "the motors' inertias would count twice"),
+        (lambda: with_rotors(PLAIN), "the description of 'planar-2r' has no rotor inertias"),
+        (lambda: with_rotors(with_rotors(PUMA), {"joint1": Rotor(1e-4)}), "has rotors as bodies already"),
+        (lambda: with_rotors(PLAIN, {"joint1": 1e-4}), "the rotor of joint 'joint1' must be a Rotor, got float"),
+        (lambda: Rotor(0.0), "the inertia of a Rotor is 0.0"),
+        (lambda: Rotor(1e-4, 0.0), "the ratio of a Rotor is 0"),
+        (lambda: Rotor(1e-4, 5.0, transverse=1e-5), "at least half of that across it"),
+        (lambda: with_rotors(PLAIN, {"joint2": Rotor(1e-4, axis=(0, 0, 0))}), "which has no direction"),
+        (lambda: with_rotors(PLAIN, {"joint2": Rotor(1e-4, mass=50.0)}), "is heavier than link"),
+        (lambda: with_rotors(PLAIN, {"joint2": Rotor(1e-4, carrier="base")}), "away from the joint: say its axis"),
+        (lambda: gear_report(PLAIN, MOTOR, [50.0, 0.0]), "the gear ratio of joint 'joint2' is 0.0"),
+        (lambda: gear_report(PLAIN, MOTOR, [50.0]), "the gear ratio has shape (1,); it must be a number or (2,)"),
+        (lambda: gear_report(PLAIN, DCMotor(1, 0.1), 50.0), "has no inertia to compare the link's with"),
+        (lambda: gear_report(PLAIN, MOTOR, 50.0, samples=0), "samples must be a whole number, at least 1; got 0"),
+        (lambda: geared_model(DrivenRobot(PLAIN, MOTOR, differential(5.0)), [0, 0], [0, 0]), "one motor per joint"),
     ],
 )
 def test_refused(make, text):
     with pytest.raises(dl.InputError) as caught:
         make()
-    assert fields_of(caught.value) == text
+    assert text in str(caught.value)
 
 
 def test_unknown_names():
-    with raises(dl.UnknownNameError, "unknown-name"):
+    with pytest.raises(dl.UnknownNameError, match="unknown joint 'joint3'"):
         with_rotors(PLAIN, {"joint3": Rotor(1e-4)})
-    with raises(dl.UnknownNameError, "unknown-name"):
+    with pytest.raises(dl.UnknownNameError, match="unknown link 'lnk1'"):
         with_rotors(PLAIN, {"joint2": Rotor(1e-4, carrier="lnk1")})

@@ -132,7 +132,13 @@ def test_worlds_act_on_drives(robot, actions):
     tau = np.zeros(robot.nv)
     tau[robot.driven] = s.torque[1]
     run = dl.simulate(
-        robot, q0=start[1, : robot.nq], qd0=start[1, robot.nq :], tau=tau, duration=0.04, dt=0.002, friction=True
+        robot,
+        q0=start[1, : robot.nq],
+        qd0=start[1, robot.nq :],
+        inputs=dl.Inputs(tau=tau),
+        duration=0.04,
+        dt=0.002,
+        friction=True,
     )
     assert np.abs(run.q[-1] - s.q[1]).max() < 1e-12 and np.abs(run.qd[-1] - s.qd[1]).max() < 1e-11
     assert np.isfinite(world.observe(s)).all()

@@ -22,11 +22,11 @@ def seed_004(m1: float = 2.0, m2: float = 1.5, L1: float = 1.0, L2: float = 0.7)
     return dl.Robot.from_dh(rows, gravity=(0.0, -9.81, 0.0))
 
 
-def states(robot: dl.Robot, bounds: dl.bounds.Bounds, count: int, seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).uniform(bounds.lower, bounds.upper, (count, robot.n))
+def states(robot: dl.Robot, bounds: dl.Findings, count: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(bounds.facts.lower, bounds.facts.upper, (count, robot.n))
 
 
-def never_contradicted(robot: dl.Robot, found: dl.bounds.Bounds, count: int = 100_000) -> None:
+def never_contradicted(robot: dl.Robot, found: dl.Findings, count: int = 100_000) -> None:
     q = states(robot, found, count, 1)
     qd = np.random.default_rng(2).normal(size=q.shape)
     qd[: count // 2] *= np.random.default_rng(3).random((count // 2, robot.n)) < 0.4
@@ -274,16 +274,16 @@ def test_gains_from_bounds() -> None:
     q = arm.random_configuration(2000, seed=5)
     assert np.linalg.norm(arm.gravity_torque(q), axis=1).max() <= uncertainty.gravity
     law = dl.control.RobustControl(arm, uncertainty, kd=20.0, rate=5.0, model=False)
-    assert all("samples" not in c.why for c in law.conditions().items)
+    assert all("samples" not in c.why for c in law.conditions())
 
 
 def test_stiffness_against_gravity_is_proved_sharper() -> None:
     arm = dl.load("stanford")
     law = dl.control.PD(arm, kp=85.0, kd=1.0)  # 70.5 N m/rad is met, and twice that is proved by lengths alone
     first = str(law.conditions())
-    before = next(c for c in law.conditions().items if "positive definite for every q" in c.statement)
+    before = next(c for c in law.conditions() if "positive definite for every q" in c.statement)
     proved = arm.bounds(["gravity_slope"])
-    after = next(c for c in law.conditions(proved).items if "positive definite for every q" in c.statement)
+    after = next(c for c in law.conditions(proved) if "positive definite for every q" in c.statement)
     assert before.verdict != "holds" and after.verdict == "holds"
     assert str(law.conditions()) == first  # asking for bounds leaves nothing behind
     with pytest.raises(InputError, match="these are no bounds of 'stanford' within its joints' limits"):
@@ -400,7 +400,7 @@ def test_inertias_that_no_body_has() -> None:
     )
     odd = dl.Robot(replace(arm.description, links=links))
     found = odd.bounds(["mu1", "mu2", "mass_norm"], seconds=1e6)
-    never_contradicted(odd, replace(found, bounds=tuple(b for b in found if b.proved)))
+    never_contradicted(odd, replace(found, rows=tuple(b for b in found if b.proved)))
     assert not found["mu1"].proved
 
 
@@ -439,7 +439,7 @@ def test_a_follower_that_never_comes_back() -> None:
     follower = replace(joints[1], mimic=dl.Mimic(joints[0].name, math.sqrt(2.0), 0.0))
     odd = dl.Robot(replace(arm.description, joints=(joints[0], follower, *joints[2:])))
     found = odd.bounds(["mu2", "gravity_2"], gap=0.05, seconds=1e6)
-    assert found.upper[0] == 1000.0 and "1000 rad" in found.notes[0]
+    assert found.facts.upper[0] == 1000.0 and "1000 rad" in found.remarks[0]
     never_contradicted(odd, found)
 
 
@@ -459,8 +459,8 @@ def test_limits_may_be_a_million_and_no_more() -> None:
 
 def test_open_loops_are_mentioned() -> None:
     found = dl.load("four-bar").bounds(["mu2"], seconds=1e-9)
-    assert any("loops" in note for note in found.notes) and found.gap == 0.05
-    assert not any("loops" in note for note in dl.load("rp").bounds(["mu2"], seconds=1e-9).notes)
+    assert any("loops" in note for note in found.remarks) and found.facts.gap == 0.05
+    assert not any("loops" in note for note in dl.load("rp").bounds(["mu2"], seconds=1e-9).remarks)
 
 
 @pytest.mark.parametrize(
@@ -537,7 +537,7 @@ def test_ranges_of_sines_in_formulas(kind: str) -> None:
 
 
 def test_the_columns_of_the_table_are_aligned() -> None:
-    lines = str(dl.load("planar-2r").bounds(["mu2", "mass_norm"], seconds=1e-9)).splitlines()[1:4]
+    lines = str(dl.load("planar-2r").bounds(["mu2", "mass_norm"], seconds=1e-9).cells()).splitlines()[1:4]
     assert len({line.index(word) for line, word in zip(lines, ("proved", "≤", "≤"), strict=True)}) == 1
 
 

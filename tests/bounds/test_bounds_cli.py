@@ -21,7 +21,7 @@ def test_table() -> None:
 
 def test_json() -> None:
     result = run("planar-2r", "--only", "coriolis_1", "--json")
-    (bound,) = json.loads(result.stdout)["bounds"]
+    (bound,) = json.loads(result.stdout)["findings"]
     assert bound["attained"] <= bound["certified"] <= 1.05 * bound["attained"]
     assert len(bound["q"]) == len(bound["qd"]) == 2
 

@@ -687,15 +687,14 @@ def test_a_run_says_when_what_touched():
     a, b = np.array([0.0, -1.57, 0.5, -1.2, 0.4, 0.0]), np.array([0.0, 0.3, 0.5, -1.2, 0.4, 0.0])
     words = {"q0": a, "duration": 1.0, "reference": dl.trajectories.minimum_jerk(a, b, duration=1.0)}
     law = dl.control.ComputedTorque(robot, kp=100, kd=20)
-    watch = dl.simulation.Measures
-    run = dl.simulate(robot, law, measures=watch(world=floor), **words)
+    run = dl.simulate(robot, law, world=floor, **words)
     assert list(run.contacts) == robot.contact_spans(run, floor) and run.contacts[0].second == "floor"
     said = robot.collision().spheres.enlarged
     assert str(run.contacts[0]) in run.message and said in run.message
     assert (
         np.array_equal(run.q, dl.simulate(robot, law, **words).q) and dl.simulate(robot, law, **words).contacts is None
     )
-    still = dl.simulate(robot, q0=a, duration=0.01, measures=watch(world=World()))
+    still = dl.simulate(robot, q0=a, duration=0.01, world=World())
     assert still.contacts == () and "nothing touches at its rows" in still.message
     bare = dl.load("planar-1r")
     bare = dl.Robot(
@@ -707,9 +706,9 @@ def test_a_run_says_when_what_touched():
         (bare, floor, "has no shapes"),
     ):
         with pytest.raises(InputError, match=said):
-            dl.simulate(system, q0=np.zeros(1 if system is bare else 6), duration=0.01, measures=watch(world=world))
-    with pytest.raises(InputError, match="contacts with a world are found of one run"):
-        dl.simulation.rollouts(robot, q0=[a, a], duration=0.01, dt=1e-3, measures=watch(world=floor))
+            dl.simulate(system, q0=np.zeros(1 if system is bare else 6), duration=0.01, world=world)
+    batch = dl.Experiment(robot, law, reference=words["reference"], world=floor).batch(q0=[b, a], duration=1.0)
+    assert batch.run(1).contacts == run.contacts
 
 
 TETRAHEDRON = (

@@ -159,8 +159,7 @@ def test_a_falling_pillar_meets_the_floor(tmp_path):
     file = tmp_path / "pillar.urdf"
     file.write_text(PILLAR)
     robot = dl.load(file).with_base("floating")
-    watch = dl.simulation.Measures(world=World().floor(-0.5))
-    run = dl.simulate(robot, q0=robot.home, duration=0.5, measures=watch)
+    run = dl.simulate(robot, q0=robot.home, duration=0.5, world=World().floor(-0.5))
     (span,) = run.contacts
     assert {span.first, span.second} == {"trunk", "floor"}
     assert span.start == pytest.approx(np.sqrt(2 * 0.7 / 9.81), abs=0.01)  # the ball hangs 0.2 m + 0.5 m above it

@@ -447,5 +447,5 @@ def test_numpy_numbers_are_numbers():
     for wrong in (3, ["joint1"]):
         with raises(dl.InputError, "wrong-type factors"):
             couple(wrong)
-    with raises(dl.InputError, "wrong-type"):
+    with raises(dl.InputError, "wrong-type value"):
         couple({"joint1": 1.0}, "x")

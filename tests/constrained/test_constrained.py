@@ -12,8 +12,8 @@ import dalembert as dl
 from dalembert.algorithms import relations
 from dalembert.constrained import Constrained, channel, couple, hold, holonomic, pfaffian, plane
 from dalembert.describe.description import LOOP_KINDS
-from trees import random_tree
 from errors import raises
+from trees import random_tree
 
 
 def point_arm() -> dl.Robot:
@@ -445,7 +445,7 @@ def test_nan_gives_nan_in_that_state_alone():
         (lambda: Constrained(point_arm(), hold("ball", "tol")), "unknown-name"),
         (lambda: Constrained(point_arm(), hold("ball", to=point_arm().tip)), "conflict frame"),
         (lambda: couple({}), "missing factors"),
-        (lambda: couple({"joint1": math.nan}), "not-finite"),
+        (lambda: couple({"joint1": math.nan}), "not-finite factors"),
         (lambda: Constrained(point_arm(), couple({"joint3": 1.0})), "unknown-name"),
         (lambda: Constrained(point_arm(), pfaffian(lambda q: [1.0])), "wrong-shape function"),
         (lambda: Constrained(point_arm(), holonomic(lambda q: q[7])), "failed function"),

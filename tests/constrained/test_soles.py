@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.rollout_words import rollout_gradient, rollouts
 
 import dalembert as dl
 from bipeds import FEET, HUMANOIDS, SOLE, biped, humanoid, knees, standing
@@ -14,7 +15,6 @@ from dalembert.constrained import contact
 from dalembert.describe.description import Description, Inertial, Joint, Link, Origin
 from dalembert.flow import wrench_inputs
 from dalembert.optimal import OptimalControl
-from dalembert.simulation import monte_carlo, rollout_gradient, rollouts, sweep
 from errors import raises
 
 ROBOT = biped()
@@ -228,7 +228,7 @@ def test_runs_report_contacts_that_cannot_be_sustained(force, kind, amount, solv
         return np.array(force) * (t >= 0.05)
 
     for plant in (system, system.flow(stabilize=None)):
-        run = dl.simulate(plant, q0=np.zeros(3), duration=0.1, dt=0.01, tau=tau, solver=solver)
+        run = dl.simulate(plant, q0=np.zeros(3), duration=0.1, dt=0.01, inputs=dl.Inputs(tau=tau), solver=solver)
         assert run.t[-1] == 0.1 and np.abs(run.q).max() < 1e-9
         if kind is None:
             assert run.ok and run.status == "finished" and run.contact_losses == ()
@@ -243,13 +243,13 @@ def test_batches_report_contacts_that_cannot_be_sustained():
     up, system = WEIGHT + np.array([-1.0, 1.0, -1.0, 2.0]), gantry()
     words = {"q0": np.zeros(3), "duration": 0.05, "dt": 0.01}
     force = np.broadcast_to(up[:, None], (4, 5)) * (np.arange(5) >= 2)
-    with pytest.warns(dl.ContactWarning, match=r"^contacts are lost in 2 of 4 rollouts; rollout 1: contact 'foot'"):
+    with pytest.warns(dl.ContactWarning, match=r"^contacts are lost in 2 of 4 runs; run 1: contact 'foot'"):
         batch = rollouts(system, parameters={"z_torque": force}, **words)
-    assert "lost in 2 of 4 rollouts" in repr(batch) and "t = 0.02 s" in repr(batch) and len(repr(batch)) < 300
+    assert "lost in 2 of 4 runs" in repr(batch) and "t = 0.02 s" in repr(batch) and len(repr(batch)) < 300
     assert not batch.measures
     assert batch.contacts_lost.tolist() == [False, True, False, True]
     for k in range(4):
-        run = dl.simulate(system, tau=np.c_[np.zeros((5, 2)), force[k]], **words)
+        run = dl.simulate(system, inputs=dl.Inputs(tau=np.c_[np.zeros((5, 2)), force[k]]), **words)
         assert run.ok is not batch.contacts_lost[k]
         assert [(x.kind, x.t) for x in batch.find_contact_losses(k)] == [(x.kind, x.t) for x in run.contact_losses]
 
@@ -263,7 +263,7 @@ def test_every_step_is_looked_at_whichever_rows_are_kept(every):
         return [0.75 * WEIGHT * slip, 0.0, (WEIGHT + 100.0 * t) * pull]
 
     words = {"q0": np.zeros(3), "duration": 0.1, "dt": 1e-3}
-    run = dl.simulate(gantry(), tau=tau, solver=dl.simulation.Solver(every=every), **words)
+    run = dl.simulate(gantry(), inputs=dl.Inputs(tau=tau), solver=dl.simulation.Solver(every=every), **words)
     (loss,) = run.contact_losses
     assert run.status == "contact lost" and (loss.t, loss.kind) == (0.031, "pull")
     np.testing.assert_allclose((loss.amount, loss.share), (3.3, 5 / 101), rtol=1e-9)
@@ -280,13 +280,17 @@ def test_every_step_is_looked_at_whichever_rows_are_kept(every):
 def test_studies_count_lost_contacts_as_failures():
     words = {"q0": np.zeros(3), "duration": 0.05, "dt": 0.01, "error": {"z": 1.0}}
     up = dl.simulation.uniform(0.0, 2.0 * WEIGHT)
-    study = monte_carlo(gantry(), number=9, seed=1, parameters={"z_torque": up}, measures="ise", **words)
-    lost = study.batch.parameters()["z_torque"] > WEIGHT
-    assert 0 < lost.sum() < 9 and study.failed.tolist() == lost.tolist() == study.batch.contacts_lost.tolist()
-    assert f"{lost.sum()} lost contacts" in study.table() and "'foot' cannot be sustained" in study.table()
-    assert f"lost in {lost.sum()} of 9 rollouts" in repr(study)
-    found = sweep(gantry(), grid={"z_torque": [0.5 * WEIGHT, 1.5 * WEIGHT]}, **words)
-    assert found.failures.tolist() == [0, 1] and found.mean().tolist()[1] == np.inf and "lost in 1 of 2" in repr(found)
+    with pytest.warns(dl.ContactWarning):
+        batch = rollouts(gantry(), number=9, seed=1, parameters={"z_torque": up}, measures="ise", **words)
+    lost = batch.parameters()["z_torque"] > WEIGHT
+    assert 0 < lost.sum() < 9 and (~batch.ok).tolist() == lost.tolist() == batch.contacts_lost.tolist()
+    assert (batch.status == "contact lost").tolist() == lost.tolist()
+    assert f"lost in {lost.sum()} of 9 runs" in repr(batch)
+    assert "'foot' cannot be sustained" in batch.message
+    grid = dl.grid(z_torque=[0.5 * WEIGHT, 1.5 * WEIGHT])
+    e = dl.Experiment(gantry(), dt=0.01, measures=dl.simulation.Measures("ise", {"z": 1.0}))
+    found = e.batch(vary=grid, q0=np.zeros(3), duration=0.05)
+    assert found.ok.tolist() == [True, False] and found.best() == [0] and "lost in 1 of 2" in repr(found)
 
 
 def table_on_a_sole():
@@ -310,7 +314,7 @@ def test_batches_judge_soles_as_single_runs_do():
     assert 5 < sum(alone) < 20 and (~batch.contacts_lost).tolist() == alone
     doubtful = [not ok and least == 0 for ok, least in zip(alone, batch.ground["contact_excess"], strict=True)]
     assert sum(doubtful) > 1  # which no condition by itself tells
-    with pytest.warns(dl.ContactWarning, match="1 of 1 rollouts"):
+    with pytest.warns(dl.ContactWarning, match="1 of 1 runs"):
         one = {name: values[doubtful.index(True)] for name, values in parameters.items()}
         rollouts(system.flow(wrenches=["table"]), parameters=one, **words)
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from loops import Sine, run
+from tests.rollout_words import rollouts
 
 import dalembert as dl
 from dalembert import control
 from dalembert.control import Scenario, compare
 from dalembert.control.comparison import judge
 from dalembert.control.scenarios import scenario_flow
-from dalembert.simulation import rollouts
 from dalembert.trajectories import minimum_jerk
 
 

@@ -12,7 +12,7 @@ from real_logs import real
 
 import dalembert as dl
 from dalembert.control import MomentumObserver, PDGravity
-from dalembert.identification import Log, calibrate_detector, identify, locked, observe, read_log
+from dalembert.identification import Log, calibrate_detector, identify, observe, read_log
 from dalembert.identification.contacts import HOLD, fit_tail
 
 
@@ -237,7 +237,7 @@ def test_false_alarms_of_a_real_arm(folder):
     it."""
     place = real(folder)
     arm = dl.load(next(place.glob("*.urdf")))
-    arm = locked(arm, {name: 0.0 for name in arm.joint_names if "finger" in name})
+    arm = arm.lock({name: 0.0 for name in arm.joint_names if "finger" in name})
     log = read_log(place / "exciting.csv", arm)
     cut = len(log) // 2
     parts = [Log(log.t[s], log.q[s], log.tau[s], log.joints, log.qd[s]) for s in (slice(0, cut), slice(cut, None))]

@@ -59,7 +59,9 @@ def test_a_flight_tells_all_but_the_scale():
         tau[..., places] = 4 * np.sin(np.multiply.outer(np.asarray(t), swing[0]) + swing[1])
         return tau
 
-    run = dl.simulate(ROBOT, q0=ROBOT.home, qd0=0.5 * rng.normal(size=ROBOT.nv), duration=2.0, dt=1e-3, tau=kick)
+    run = dl.simulate(
+        ROBOT, q0=ROBOT.home, qd0=0.5 * rng.normal(size=ROBOT.nv), duration=2.0, dt=1e-3, inputs=dl.Inputs(tau=kick)
+    )
     qdd = ROBOT.forward_dynamics(run.q, run.qd, run.tau)
     wrong = ROBOT.with_mass_error(-0.2)
     keep = slice(None, None, 10)

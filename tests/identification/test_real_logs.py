@@ -10,7 +10,6 @@ from real_logs import real
 
 import dalembert as dl
 from dalembert.identification.fit.identify import identify
-from dalembert.identification.fit.robot import locked
 from dalembert.identification.log.prepare import prepare
 from dalembert.identification.log.read import read_log
 
@@ -26,7 +25,7 @@ def ur10():
 
 
 def panda():
-    robot = locked(dl.load(real("panda_unisa") / "panda_erd.urdf"), {"panda_finger_joint1": 0.0})
+    robot = dl.load(real("panda_unisa") / "panda_erd.urdf").lock({"panda_finger_joint1": 0.0})
     return robot, read_log(real("panda_unisa") / "exciting.csv", robot), None
 
 

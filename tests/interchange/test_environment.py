@@ -46,7 +46,7 @@ def test_a_step_is_the_simulation(arm):
     assert np.allclose(observation, seen, rtol=1e-6)  # this arm turns without limits
     assert np.allclose(info["error"], [1.0, 1.0, 0.0] - arm.fk(q0)[:3, 3])
     observation, reward, terminated, truncated, info = env.step([0.5, -0.25])
-    run = dl.simulate(arm, q0=q0, qd0=qd0, duration=0.04, dt=0.002, friction=False, tau=[20.0, -3.75])
+    run = dl.simulate(arm, q0=q0, qd0=qd0, duration=0.04, dt=0.002, friction=False, inputs=dl.Inputs(tau=[20.0, -3.75]))
     assert np.allclose([*info["q"], *info["qd"]], [*run.q[-1], *run.qd[-1]], rtol=1e-12)
     distance = np.linalg.norm([1.0, 1.0, 0.0] - arm.fk(run.q[-1])[:3, 3])
     assert abs(reward - (np.exp(-distance / 0.1) - distance - 1e-3 * (0.5**2 + 0.25**2))) < 1e-9

@@ -11,7 +11,6 @@ import pytest
 import control
 import dalembert as dl
 from dalembert.interchange import columns, data_frame, to_control
-from dalembert.simulation import monte_carlo, sweep, uniform
 from tolerances import ROUNDING, error
 
 
@@ -35,19 +34,16 @@ def test_a_run_in_every_kind_of_frame(arm):
 
 
 def test_batches(arm, law):
-    options = {"reference": [0.3, 0.2], "duration": 0.1, "dt": 0.002}
-    drawn = monte_carlo(arm, law, q0=uniform([-1, -1], [1, 1]), qd0=[0, 0], number=6, seed=0, **options)
+    e = dl.Experiment(arm, law, reference=[0.3, 0.2], dt=0.002, measures="rms_error")
+    drawn = e.batch(q0=dl.uniform([-1, -1], [1, 1]), count=6, seed=0, duration=0.1)
     table = columns(drawn)
-    assert {"rollout", "q0_0", "q0_1", "final_joint1", "rms_error", "diverged", "failed"} <= set(table)
+    assert {"run", "q0[0]", "q0[1]", "final_joint1", "rms_error", "ok"} <= set(table)
     assert all(len(values) == 6 for values in table.values())
-    assert np.array_equal(table["rms_error"], drawn.batch.measures["rms_error"])
-    assert np.array_equal(table["q0_1"], drawn.batch.parameters()["q0"][:, 1])
+    assert np.array_equal(table["rms_error"], drawn.measures["rms_error"])
+    assert np.array_equal(table["q0[1]"], drawn.parameters()["q0"][:, 1])
     assert "final_rms_error" not in table  # a measure on its way is no result
-    gain = next(iter(law.law().parameters))
-    grid = sweep(arm, law, [[0.1, 0.2], [0.3, 0.4]], [0, 0], grid={gain: [10.0, 20.0, 30.0]}, **options)
-    swept = columns(grid)
-    assert swept[gain].tolist() == [10.0, 10.0, 20.0, 20.0, 30.0, 30.0] and swept["sample"].tolist() == [0, 1] * 3
-    assert np.array_equal(swept["ise"].reshape(3, 2), grid.values["ise"])
+    swept = columns(e.batch(vary=dl.grid(kp_joint1=[10.0, 20.0, 30.0], q0=[[0.1, 0.2], [0.3, 0.4]]), duration=0.1))
+    assert swept["kp_joint1"].tolist() == [10.0, 10.0, 20.0, 20.0, 30.0, 30.0] and swept["ok"].all()
 
 
 def test_comparisons_workspaces_rows(arm, law):
@@ -82,7 +78,7 @@ def _minus(x):
 
 def test_frames_that_cannot_be(monkeypatch):
     for value, text in (
-        (3, "a table is made of a Run, Batch, MonteCarlo"),
+        (3, "a table is made of a Run, Batch, Identification"),
         ({"a": [1, 2], "b": [1]}, "columns must be lists of one length; got a (2,), b (1,)"),
         ([{"a": 1}, {"b": 1}], "the rows have different names"),
         ([], "got list"),

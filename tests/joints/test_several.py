@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.rollout_words import rollout_gradient, rollouts
 
 import dalembert as dl
 from dalembert.errors import DescriptionError, InputError
@@ -197,9 +198,9 @@ def test_rollouts_begin_with_unit_quaternions_however_they_are_given():
     simulation, span = dl.simulation, {"duration": 0.02, "dt": 0.01}
     for start in ({"x0": bad}, {"x0": np.stack([good, bad])}, {"q0": bad[: robot.nq]}):
         with pytest.raises(InputError, match="has length 2"):
-            simulation.rollouts(robot, **start, **span)
-    whole, parts = (simulation.rollouts(robot, **x, **span) for x in ({"x0": good}, {"q0": q, "qd0": v}))
+            rollouts(robot, **start, **span)
+    whole, parts = (rollouts(robot, **x, **span) for x in ({"x0": good}, {"q0": q, "qd0": v}))
     np.testing.assert_array_equal(whole.last, parts.last)
     loss = simulation.Loss(final=lambda x: x[0] * x[0])
     with pytest.raises(InputError, match="the whole state: differentiate by x0"):
-        simulation.rollout_gradient(robot, q0=q, qd0=v, loss=loss, of="q0", **span)
+        rollout_gradient(robot, q0=q, qd0=v, loss=loss, of="q0", **span)

@@ -10,9 +10,9 @@ import sympy as sp
 
 import dalembert as dl
 from dalembert.lagrange.examples import EXAMPLES
+from errors import raises
 from lagrange.identities import is_zero, same
 from tolerances import DIFFERENCE, ROUNDING, SOLVED, error
-from errors import raises
 
 SYSTEMS = {name: make() for name, make in EXAMPLES.items()}
 every = pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)

@@ -178,13 +178,13 @@ def test_clearance_that_is_asked_for_is_kept(arm: dl.Robot, world: dl.World) -> 
 
 def test_a_pose_is_reached_on_any_branch(arm: dl.Robot, world: dl.World) -> None:
     T = arm.fk(GOAL)
-    plan = arm.plan(START, T, world, timed=False)
+    plan = arm.plan(START, {arm.tip: T}, world, timed=False)
     np.testing.assert_allclose(arm.fk(plan.path[-1]), T, atol=1e-6)
     assert plan.proved
     panda = dl.load("panda")  # without a closed form
     q = np.array([0, -0.5, 0, -2, 0, 1.6, 0.8])
     T = panda.fk(q + np.array([1, 0, 0, 0.3, 0, 0, 0]))
-    found = panda.plan(q, T, dl.World().box("post", (0.1, 0.1, 1), (0.45, 0.25, 0.5)), timed=False)
+    found = panda.plan(q, {panda.tip: T}, dl.World().box("post", (0.1, 0.1, 1), (0.45, 0.25, 0.5)), timed=False)
     np.testing.assert_allclose(panda.fk(found.path[-1]), T, atol=1e-4)
 
 
@@ -196,8 +196,8 @@ def test_one_of_several_goals_is_reached(arm: dl.Robot, world: dl.World) -> None
     np.testing.assert_array_equal(plan.path[-1], GOAL)
 
 
-def test_joints_that_are_held_and_spheres_that_are_carried(arm: dl.Robot, world: dl.World) -> None:
-    plan = arm.plan(START, GOAL, world, timed=False, held=["wrist_3_joint", "wrist_2_joint"])
+def test_joints_that_are_locked_and_spheres_that_are_carried(arm: dl.Robot, world: dl.World) -> None:
+    plan = arm.plan(START, GOAL, world, timed=False, locked=["wrist_3_joint", "wrist_2_joint"])
     np.testing.assert_allclose(plan.path[:, [4, 5]], np.tile(START[[4, 5]], (len(plan.path), 1)), atol=1e-6)
     ball = np.array([0.0, 0.0, 0.12, 0.06])
     carried = arm.plan(START, GOAL, world, timed=False, attached=[ball])
@@ -213,16 +213,22 @@ def test_joints_that_cannot_move_the_frame_stay_and_locked_ones_are_locked_befor
 ) -> None:
     robot = with_fingers(arm)
     start, T = np.append(START, (0.01, 0.03)), arm.fk(GOAL)
-    for held in ((), FINGERS, ("left_finger",)):
-        plan = robot.plan(start, T, world, frame="tool0", held=held, timed=False)
+    for locked in ((), FINGERS, ("left_finger",)):
+        plan = robot.plan(start, {"tool0": T}, world, locked=locked, timed=False)
         np.testing.assert_allclose(robot.fk(plan.path[-1], "tool0"), T, atol=1e-5)
         assert (plan.path[:, 6:] == start[6:]).all()
     near = START.copy()
     near[[0, 1, 3, 4]] += 0.2
-    plan = robot.plan(start, arm.fk(near), world, frame="tool0", held="elbow_joint", timed=False)
+    plan = robot.plan(start, {"tool0": arm.fk(near)}, world, locked="elbow_joint", timed=False)
     np.testing.assert_allclose(plan.path[:, 2], START[2], atol=1e-6)
-    with pytest.raises(DalembertError, match="held="):
-        robot.plan(start, T, world, frame="tool0", held=["shoulder_pan_joint"], timed=False)
+    with pytest.raises(DalembertError, match="locked="):
+        robot.plan(start, {"tool0": T}, world, locked=["shoulder_pan_joint"], timed=False)
+
+
+def test_a_posture_by_name(arm: dl.Robot) -> None:
+    to_home = arm.plan(START, "home", timed=False)
+    np.testing.assert_array_equal(to_home.path[-1], arm.home)
+    np.testing.assert_array_equal(to_home.path, arm.plan(START, arm.home, timed=False).path)
 
 
 def test_an_empty_world_leaves_the_arm_itself(arm: dl.Robot) -> None:
@@ -246,13 +252,17 @@ def test_an_empty_world_leaves_the_arm_itself(arm: dl.Robot) -> None:
         ({"goal": GOAL + 9}, "beyond its limits"),
         ({"goal": [GOAL + 9, GOAL - 9]}, "none of the 2 goals is within the joint limits"),
         ({"goal": GOAL * np.nan}, "must be a finite number"),
-        ({"goal": GOAL[:5]}, "goal must be 6 finite numbers"),
+        ({"goal": GOAL[:5]}, "goal"),
         ({"goal": np.zeros((0, 6))}, "has no rows"),
-        ({"goal": np.ones((4, 4))}, "is no pose"),
-        ({"goal": dl.pose(xyz=(5, 0, 0))}, "no joint positions within the limits put 'tool0' at the goal"),
+        ({"goal": np.ones((4, 4))}, "Write goal={'tool0': T} for a pose"),
+        ({"goal": {"tool0": np.ones((4, 4))}}, "must be a pose"),
+        ({"goal": {"tol0": dl.pose()}}, "unknown frame 'tol0'"),
+        ({"goal": {"tool0": dl.pose(), "wrist_3_link": dl.pose()}}, "must be the pose of one frame"),
+        ({"goal": "hom"}, "unknown posture 'hom'; did you mean 'home'"),
+        ({"goal": {"tool0": dl.pose(xyz=(5, 0, 0))}}, "no joint positions within the limits put 'tool0' at the goal"),
         ({"goal": START}, "at the goal already"),
-        ({"held": ["elbow"]}, "unknown joint 'elbow'; did you mean 'elbow_joint'"),
-        ({"held": ["shoulder_pan_joint"]}, "'shoulder_pan_joint' is held"),
+        ({"locked": ["elbow"]}, "unknown joint 'elbow'; did you mean 'elbow_joint'"),
+        ({"locked": ["shoulder_pan_joint"]}, "'shoulder_pan_joint' is locked"),
         ({"iterations": 3}, "no path was found in 3 iterations"),
         ({"clear": 0.2}, "the start is not 0.2 m clear"),
         ({"clear": -1.0}, "clear"),

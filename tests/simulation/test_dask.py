@@ -8,11 +8,12 @@ import signal
 
 import numpy as np
 import pytest
+from tests.rollout_words import rollouts
 
 import dalembert as dl
 from dalembert.control.computed_torque import ComputedTorque
 from dalembert.errors import InputError
-from dalembert.simulation import Noise, monte_carlo, normal, rollouts, sweep, uniform
+from dalembert.simulation import Experiment, Noise, grid, normal, uniform
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
@@ -76,10 +77,10 @@ def test_arrays_are_cut(client):
         "disturbances": {f"{ARM.joint_names[1]}_torque": rng.normal(size=(50, 100))},
     }
     assert alike(rollouts(ARM, CONTROLLER, **given), rollouts(ARM, CONTROLLER, scheduler=client, chunk=13, **given))
-    grid = {"grid": {"payload_mass": [0.0, 1.0, 2.0]}, "reference": [0.5, 0.5], "duration": 0.1, "dt": 1e-3}
-    ways = ({}, {"scheduler": client, "chunk": 1})
-    here, there = (sweep(ARM, CONTROLLER, [0.0, 0.0], **grid, **more) for more in ways)
-    assert np.array_equal(here.mean(), there.mean())
+    e = Experiment(ARM, CONTROLLER, reference=[0.5, 0.5], measures="ise")
+    words = {"vary": grid({"payload.mass": [0.0, 1.0, 2.0]}), "q0": [0.0, 0.0], "duration": 0.1}
+    here, there = (e.batch(**words, **more) for more in ({}, {"on": client, "chunk": 1}))
+    assert np.array_equal(here["ise"], there["ise"]) and here.shape == (3,)
 
 
 def test_a_worker_killed_in_the_middle_loses_nothing(client):
@@ -88,24 +89,24 @@ def test_a_worker_killed_in_the_middle_loses_nothing(client):
     assert len(pids) == 2 and os.getpid() not in pids
     seen = []
 
-    def kill_one(done: int, total: int) -> None:
+    def kill_one(done: float) -> None:
         seen.append(done)
-        if done >= total // 4 and pids:
+        if done >= 0.25 and pids:
             os.kill(pids.pop(), signal.SIGKILL)
             pids.clear()
 
     there = rollouts(ARM, CONTROLLER, scheduler=client, chunk=10, progress=kill_one, **TASK)
-    assert not pids and len(seen) == 30 and seen[-1] == 300  # it was killed, and every chunk came once
+    assert not pids and len(seen) == 30 and seen[-1] == 1.0  # it was killed, and every chunk came once
     assert alike(here, there)
 
 
 def test_by_address_and_by_itself(client):
-    here = monte_carlo(ARM, CONTROLLER, **TASK).batch
+    here = rollouts(ARM, CONTROLLER, **TASK)
     address = client.scheduler.address
     assert address.startswith("tcp://")
-    assert alike(here, monte_carlo(ARM, CONTROLLER, scheduler=address, **TASK).batch)
+    assert alike(here, rollouts(ARM, CONTROLLER, scheduler=address, **TASK))
     client.run(os.getpid)  # that one is still there
-    with pytest.raises(InputError, match="scheduler is 'local', an address or a Dask client; got int"):
+    with pytest.raises(InputError, match="on is 'local', an address or a Dask client; got int"):
         rollouts(ARM, CONTROLLER, scheduler=3, **TASK)
 
 

@@ -17,7 +17,7 @@ from dalembert.compile.interpret import replay
 from dalembert.compile.rollout import run
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.flow import Flow
-from dalembert.simulation import METHODS, fixed_step as module, integrate
+from dalembert.simulation import METHODS, driver, fixed_step as module, integrate
 from dalembert.simulation.steps import TABLEAUX, Rates
 from oracles.test_mujoco import in_mujoco
 
@@ -70,7 +70,7 @@ def test_pieces_between_rows_change_nothing(monkeypatch):
     whole = integrate(flow, x0, 1e-3, 40, u, every=15)
     for piece in (1, 4, 7, 16, 40):
         rollout = module.compile_loop(flow)
-        monkeypatch.setattr(module, "PIECE", piece * rollout.operations * 2)
+        monkeypatch.setattr(driver, "PIECE", piece * rollout.operations * 2)
         parts = integrate(flow, x0, 1e-3, 40, u, every=15)
         assert np.array_equal(parts.x, whole.x) and np.array_equal(parts.t, whole.t)
 
@@ -363,7 +363,7 @@ def test_pieces_do_not_change_the_bits(monkeypatch):
     x0 = np.random.default_rng(0).normal(size=(9, 2))
     u = np.random.default_rng(1).normal(size=(9, 100, 1))
     whole = integrate(DRIVEN, x0, 0.01, 100, u, every=7)
-    monkeypatch.setattr(module, "PIECE", 40_000)
+    monkeypatch.setattr(driver, "PIECE", 40_000)
     pieces = integrate(DRIVEN, x0, 0.01, 100, u, every=7)
     assert all(np.array_equal(getattr(whole, a), getattr(pieces, a)) for a in ("t", "x", "y", "diverged_at"))
 
@@ -377,7 +377,7 @@ def test_divergence_is_marked_with_its_step(monkeypatch):
     for x, d in zip(made.x[..., 0], made.diverged_at, strict=True):
         assert np.isfinite(x[: d + 1 if d >= 0 else None]).all() and (d < 0 or np.isnan(x[d + 1 :]).all())
     assert np.array_equal(made.x[1], integrate(burst, x0[1], 0.01, 300).x)
-    monkeypatch.setattr(module, "PIECE", 1_000)
+    monkeypatch.setattr(driver, "PIECE", 1_000)
     assert np.array_equal(integrate(burst, x0, 0.01, 300).diverged_at, made.diverged_at)
 
 

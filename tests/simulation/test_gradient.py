@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from tests.rollout_words import rollout_gradient, rollouts
 
 import dalembert as dl
 from dalembert import scalar
 from dalembert.errors import DalembertError, InputError
 from dalembert.law import read_law
-from dalembert.simulation import METHODS, Loss, Sensors, rollout_function, rollout_gradient, rollouts
+from dalembert.simulation import METHODS, Experiment, Loss, Sensors, Solver
 from free_arm import free_arm
 
 ARM = dl.load("planar-2r")
@@ -136,30 +137,33 @@ def test_on_the_reference_nothing_is_nan():
 
 # ----------------------------------------------------------------------------------------------- functions of arrays
 def test_a_function_of_arrays():
-    f = rollout_function(ARM, controls="all", parameters=("link2:m", "link1:Izz"), every=7, **TIMES)
-    assert f.controls == ("joint1_torque", "joint2_torque") and f.values[0] == ARM.flow_parameters["link2:m"]
+    names = ("link2:m", "link1:Izz")
+    f = Experiment(ARM, solver=Solver(every=7), dt=DT).function(("x0", "inputs.tau", *names), duration=STEPS * DT)
+    assert f.cores == ((4,), (STEPS, 2), (), ())
+    values = np.array([ARM.flow_parameters[name] for name in names])
     rng = np.random.default_rng(0)
     x0, u = rng.normal(size=(2, 3, 4)), rng.normal(size=(3, STEPS, 2))
-    x = f(x0, u)
+    x = f(x0, u, *values)
     assert x.shape == (2, 3, len(f.t), 4) and f.t[-1] == pytest.approx(0.3)
-    torques = dict(zip(f.controls, np.moveaxis(u, -1, 0), strict=True))
+    torques = {"inputs.tau": u}
     batch = rollouts(ARM, x0=x0[1], parameters=torques, keep="all", every=7, **TIMES)
     np.testing.assert_allclose(x[1], batch.rows[..., :4], rtol=1e-12, atol=1e-13)
-    w, dx, du, dp = (rng.normal(size=a.shape) for a in (x, x0, u, f.values))
-    a, b, c = f.pull_back(w, x0, u)
+    w, dx, du, dp = (rng.normal(size=a.shape) for a in (x, x0, u, values))
+    a, b, *each = f.pull_back(w, x0, u, *values)
+    c = np.stack(each, -1)
     assert a.shape == (2, 3, 4) and b.shape == (2, 3, STEPS, 2) and c.shape == (2, 3, 2)
     got = (a * dx).sum(-1) + (b * du).sum((-2, -1)) + c @ dp
-    expected = slope(lambda h: (w * f(x0 + h * dx, u + h * du, f.values + h * dp)).sum((-2, -1)))
+    expected = slope(lambda h: (w * f(x0 + h * dx, u + h * du, *(values + h * dp))).sum((-2, -1)))
     np.testing.assert_allclose(got, expected, rtol=1e-7)
-    same, slopes = f.sensitivity(x0, u, of=f.parameters[::-1])
+    same, slopes = f.sensitivity(x0, u, *values, wrt=names[::-1])
     assert slopes.shape == (*x.shape, 6)
     np.testing.assert_array_equal(same, x)
     of_w = (w[..., None] * slopes).sum((-3, -2))
     np.testing.assert_allclose(of_w, np.concatenate((a, c[..., ::-1]), -1), rtol=1e-10, atol=1e-12)
-    alone = f.sensitivity(x0[1, 2], u[2], of=f.parameters[::-1])
+    alone = f.sensitivity(x0[1, 2], u[2], *values, wrt=names[::-1])
     np.testing.assert_array_equal(alone[1], slopes[1, 2])
-    with pytest.raises(DalembertError, match="unknown parameter of this rollout 'link9:m'"):
-        f.sensitivity(x0, u, of=("link9:m",))
+    with pytest.raises(DalembertError, match="unknown argument of this function 'link9:m'"):
+        f.sensitivity(x0, u, *values, wrt=("link9:m",))
 
 
 FLOATING = free_arm("floating")
@@ -168,16 +172,16 @@ HINGED = dl.Constrained(FLOATING, dl.constrained.hold("ball", "b", at=FLOATING.f
 
 @pytest.mark.parametrize("system", [FLOATING, HINGED], ids=["floating base", "constrained"])
 def test_a_function_of_states_on_a_manifold(system):
-    f = rollout_function(system, controls="all", duration=0.02, dt=1e-3)
+    f = Experiment(system).function(("x0", "inputs.tau"), duration=0.02)
     rng = np.random.default_rng(0)
     v, u = rng.normal(size=system.nv), rng.normal(size=(20, system.nv))
     x0 = np.r_[FLOATING.home, v if system is FLOATING else HINGED.project(FLOATING.home, v)[1]]
     x = f(x0, u)
-    torques = {name: u[:, k][None] for k, name in enumerate(f.controls)}
+    torques = {"inputs.tau": u[None]}
     batch = rollouts(system, x0=x0, parameters=torques, keep="all", duration=0.02, dt=1e-3)
     np.testing.assert_allclose(x, batch.rows[0, :, : x.shape[1]], rtol=1e-12, atol=1e-13)
     w, du, d = rng.normal(size=x.shape), rng.normal(size=u.shape), rng.normal(size=system.nv)
-    a, b, _ = f.pull_back(w, x0, u)
+    a, b = f.pull_back(w, x0, u)
     np.testing.assert_allclose((b * du).sum(), slope(lambda h: (w * f(x0, u + h * du)).sum()), rtol=1e-6)
     if system is FLOATING:  # along the manifold
 
@@ -197,26 +201,27 @@ def test_a_function_under_a_controller():
     def motion(t):
         return [0.2 * t, 0.1], [0.2, 0.0], [0.0, 0.0]
 
-    f = rollout_function(ARM, PID, parameters=("kp_joint1", "link2:m"), reference=motion, **TIMES)
+    names, values = ("kp_joint1", "link2:m"), np.array([50.0, ARM.flow_parameters["link2:m"]])
+    f = Experiment(ARM, PID, reference=motion, dt=DT).function(("x0", *names), duration=STEPS * DT)
     x0 = np.random.default_rng(0).normal(size=(2, 4)) * 0.2
-    assert f.states[4:] and f.values[0] == 50
-    w = np.random.default_rng(1).normal(size=f(x0).shape)
-    c = f.pull_back(w, x0)[2]
-    expected = slope(lambda h: (w * f(x0, parameters=f.values + h * np.array([1.0, 0.3]))).sum((-2, -1)))
+    assert f.states[4:]
+    w = np.random.default_rng(1).normal(size=f(x0, *values).shape)
+    c = np.stack(f.pull_back(w, x0, *values)[1:], -1)
+    expected = slope(lambda h: (w * f(x0, *(values + h * np.array([1.0, 0.3])))).sum((-2, -1)))
     np.testing.assert_allclose(c @ [1.0, 0.3], expected, rtol=1e-7)
-    slopes = f.sensitivity(x0, of=f.parameters)[1]
+    slopes = f.sensitivity(x0, *values, wrt=names)[1]
     assert slopes.shape == (*w.shape, 6)
     np.testing.assert_allclose((w * (slopes[..., 4:] @ [1.0, 0.3])).sum((-2, -1)), expected, rtol=1e-7)
 
 
 def test_not_finite_is_no_mistake_if_said():
-    f = rollout_function(ARM, controls="all", **TIMES)
+    f = Experiment(ARM, dt=DT).function(("x0", "inputs.tau"), duration=STEPS * DT)
     x0, u = np.zeros((2, 4)), np.zeros((2, STEPS, 2))
     u[1, 3] = np.nan
-    with pytest.raises(InputError, match="controls"):
+    with pytest.raises(InputError, match="inputs.tau"):
         f(x0, u)
     assert np.isnan(f(x0, u, nan=True)[1, -1]).all() and np.isfinite(f(x0, u, nan=True)[0]).all()
-    with pytest.raises(InputError, match=r"give controls \(…, 60, 2\)"):
+    with pytest.raises(InputError, match="2 arrays: x0, inputs.tau"):
         f(x0)
     with pytest.raises(InputError, match="do not broadcast"):
         f(np.zeros((3, 4)), np.zeros((2, STEPS, 2)))
@@ -231,16 +236,14 @@ def test_not_finite_is_no_mistake_if_said():
         ({"loss": {"ise": np.nan}}, "weight of 'ise' must be a finite number"),
         ({"loss": 3}, "loss is the name of a measure"),
         ({"loss": {}}, "loss is the name of a measure"),
-        ({"of": ()}, "of= names what to differentiate by"),
+        ({"of": ()}, "wrt= names what to differentiate by"),
         ({"of": "kp_joint9"}, "kp_joint1"),
-        ({"of": "x0"}, "not what these rollouts begin with"),
+        ({"of": "x0"}, "not what these runs begin with"),
         ({"of": "link9:m"}, "link9:m"),
         ({"of": "joint1:coulomb"}, "friction=True takes it in"),
-        ({"parameters": [1]}, "dictionary"),
         ({"loss": Loss(final=lambda x: np.sin(x[0]))}, "cannot be traced"),
         ({"loss": Loss(final=lambda x: x[0]), "error": {"joint1": 0.0}}, "leave it out"),
         ({"method": "rk5"}, "rk4"),
-        ({"duration": 0.3001}, "whole number of steps"),
     ],
 )
 def test_refusals(words, message):
@@ -252,8 +255,8 @@ def test_refusals(words, message):
 def test_a_loss_of_nothing():
     with pytest.raises(InputError, match="running part, a final one"):
         Loss()
-    with pytest.raises(InputError, match="one of them"):
-        rollout_function(ARM, controls="joint1_torque", parameters="joint1_torque", **TIMES)
+    with pytest.raises(InputError, match="each once"):
+        Experiment(ARM).function(("x0", "joint1_torque", "joint1_torque"), duration=0.1)
 
 
 # -------------------------------------------------------------------------------------------- parameters of the model
@@ -279,3 +282,14 @@ def test_parameters_that_are_none():
         ARM.flow(parameters=("link2:mass",))
     with pytest.raises(InputError, match="without sticking joints"):
         ARM.flow(friction="sticking", parameters=("link2:m",))
+
+
+# ------------------------------------------------------------------------------------------------- a shorter last step
+@pytest.mark.parametrize("duration", [0.1003, 0.003, 0.0501])
+@pytest.mark.parametrize("loss", ["rms_error", "final_error", Loss(running=lambda t, x: t * x[0] * x[0])])
+def test_a_last_step_that_is_shorter(duration, loss):
+    words = {"reference": [0.2, -0.1], "sensors": Sensors(sample_time=0.01), "dt": 5e-3, "duration": duration}
+    found = check(ARM, PID, START, loss, ("q0", "kp_joint1", "link2:m"), **words)
+    own = {"parameters": {"link2:m": ARM.flow_parameters["link2:m"]}}
+    batch = rollouts(ARM, PID, START, **own, **words)
+    np.testing.assert_array_equal(found.last[:, :4], batch.last[:, :4])

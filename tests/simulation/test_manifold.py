@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from tests.rollout_words import rollouts
 
 import dalembert as dl
 from dalembert.algorithms import joints
 from dalembert.describe.description import Description, Inertial, Joint, Link, Origin
 from dalembert.errors import InputError, SingularityError
-from dalembert.simulation import integrate, rollouts
+from dalembert.simulation import integrate
 from trees import random_tree
 
 

@@ -105,11 +105,7 @@ class DrivenRobot:
         self.rotors = rotors
         inertias = tuple(m.inertia for m in self.motors)
         if has_rotors(robot) and any(inertias):
-            raise InputError(
-                "conflict",
-                "robot",
-                problem=f"{robot.name!r} has rotors as bodies: the motors' inertias would count twice",
-            )
+            raise InputError(f"{robot.name!r} has rotors as bodies: the motors' inertias would count twice")
         self.model: Model = robot.model
         if any(inertias):
             self.model = without_rotors(robot.model)
@@ -124,9 +120,7 @@ class DrivenRobot:
     def _exact(self, inertias: tuple[float, ...]) -> Model:
         G = self.transmission
         if not G.diagonal or not G.lossless:
-            raise InputError(
-                "unsupported", "rotors", problem="rotors='exact' needs one motor per joint, and gears without losses"
-            )
+            raise InputError("rotors='exact' needs one motor per joint, and gears without losses")
         names = self.robot.joint_names
         given = {
             name: Rotor(J, row[k])
@@ -416,10 +410,7 @@ def _transmission(robot: Robot, given: Transmission | Sequence[float] | None) ->
     found = given if isinstance(given, Transmission) else Transmission.gears(_listed(given))
     if found.joints != robot.n:
         raise InputError(
-            "wrong-shape",
-            "transmission",
-            problem=f"the transmission has {found.joints} joints and {robot.name!r} has {robot.n}",
-            remedy="Give a column per joint.",
+            f"the transmission has {found.joints} joints and {robot.name!r} has {robot.n}: give a column per joint"
         )
     return found
 
@@ -428,9 +419,7 @@ def _listed(given: Iterable[T]) -> list[T]:
     try:
         return list(given)
     except TypeError:
-        raise InputError(
-            "wrong-type", "motors", given, problem=f"give one per joint, in a sequence; got {given!r}"
-        ) from None
+        raise InputError(f"give one per joint, in a sequence; got {given!r}") from None
 
 
 def _motors(given: Motor | Sequence[Motor], transmission: Transmission, reduced: bool) -> tuple[Motor, ...]:
@@ -438,9 +427,5 @@ def _motors(given: Motor | Sequence[Motor], transmission: Transmission, reduced:
     for motor in each:
         of_kind(motor, Motor, "a motor must be a DCMotor, a FluidDrive or a TorqueSource, got")
     if len(each) != transmission.motors:
-        raise InputError(
-            "wrong-shape",
-            "motors",
-            problem=f"{len(each)} motors were given, and the transmission has {transmission.motors}",
-        )
+        raise InputError(f"{len(each)} motors were given, and the transmission has {transmission.motors}")
     return tuple(m.reduced() if reduced and isinstance(m, DCMotor) else m for m in each)

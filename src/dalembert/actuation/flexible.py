@@ -106,12 +106,7 @@ class FlexibleRobot:
     ) -> None:
         self.robot = plain_tree(robot, "FlexibleRobot")
         if has_rotors(robot):
-            raise InputError(
-                "conflict",
-                "robot",
-                problem=f"{robot.name!r} has rotors as bodies, which turn with the links",
-                remedy="Give it without them.",
-            )
+            raise InputError(f"{robot.name!r} has rotors as bodies, which turn with the links: give it without them")
         self.stiffness = per_joint("stiffness", stiffness, robot, ("N m/rad", "N/m"), above=0.0)
         self.damping = per_joint("damping", damping, robot, ("N m s/rad", "N s/m"), least=0.0)
         self.reflected_inertia = _rotors(robot, rotor_inertia, gear_ratio)
@@ -263,10 +258,8 @@ class FlexibleRobot:
         With damping in the joints θ follows from a differential equation instead, and this is refused."""
         if any(self.damping):
             raise InputError(
-                "unsupported",
-                "damping",
-                problem="with damping in the joints the motors' positions are not determined by the links' motion "
-                "alone: inverse dynamics needs damping=0",
+                "with damping in the joints the motors' positions are not determined by the links' motion alone: "
+                "inverse dynamics needs damping=0"
             )
         given = self._vectors(q=q, qd=qd, qdd=qdd, qddd=qddd, qdddd=qdddd)
         found = self.kernel("inverse_dynamics")(*given)
@@ -438,22 +431,14 @@ def _rotors(robot: Robot, inertia: ArrayLike | None, ratio: ArrayLike | None) ->
     names = robot.joint_names
     if inertia is None:
         if ratio is not None:
-            raise InputError(
-                "conflict",
-                "gear_ratio",
-                problem="a gear_ratio comes with a rotor_inertia",
-                remedy="Give both, or neither for the description's.",
-            )
+            raise InputError("a gear_ratio comes with a rotor_inertia: give both, or neither for the description's")
         unit = [b.rotor_inertia * b.multiplier for b in robot.model.bodies]
         B = [float(x) for x in joints.gather(robot.model, unit)]
         for name, x in zip(names, B, strict=True):
             if not x > 0:
                 raise InputError(
-                    "missing",
-                    "rotor_inertia",
-                    problem=f"joint {name!r} of {robot.name!r} has no rotor inertia, and a motor behind a spring needs "
-                    f"one",
-                    remedy="Give rotor_inertia=.",
+                    f"joint {name!r} of {robot.name!r} has no rotor inertia, and a motor behind a spring needs one: "
+                    "give rotor_inertia="
                 )
         return tuple(B)
     J = per_joint("rotor inertia", inertia, robot, ("kg m²", "kg m²"), above=0.0)

@@ -118,7 +118,7 @@ class FlexibleLink:
     def frequencies(self, hub: str = "free") -> Array:
         """Angular frequencies [rad/s], rising: hub "clamped" (modes,), or "free" (1 + modes,), the first of them 0."""
         if hub not in ("free", "clamped"):
-            raise InputError("wrong-value", "hub", hub, problem=f"hub is 'free' or 'clamped', got {hub!r}")
+            raise InputError(f"hub is 'free' or 'clamped', got {hub!r}")
         first = 0 if hub == "free" else 1
         M, K = self.mass_matrix[first:, first:], self.stiffness_matrix[first:, first:]
         inverse = np.linalg.inv(np.linalg.cholesky(M))

@@ -51,11 +51,7 @@ class GearedModel:
 def geared_model(driven: DrivenRobot, q: ArrayLike, qd: ArrayLike) -> GearedModel:
     """The geared robot of [Lee] with its inductances left out; one motor per joint, and no gear losses."""
     if not driven.transmission.diagonal or not driven.transmission.lossless or driven.rotors != "reflected":
-        raise InputError(
-            "unsupported",
-            "system",
-            problem="this model has one motor per joint, gears without losses and reflected rotors",
-        )
+        raise InputError("this model has one motor per joint, gears without losses and reflected rotors")
     model, n = driven.model, driven.n
     kernel = compile_function(
         lambda q, qd: (
@@ -134,11 +130,7 @@ def gear_report(
     driven = DrivenRobot(robot, motors, N.tolist())
     J = np.array([motor.inertia for motor in driven.motors])
     if not (J > 0).all():
-        raise InputError(
-            "out-of-range",
-            "inertia",
-            problem=f"the motor of joint {names[int(np.argmin(J))]!r} has no inertia to compare the link's with",
-        )
+        raise InputError(f"the motor of joint {names[int(np.argmin(J))]!r} has no inertia to compare the link's with")
     count("samples", samples, 1)
     limits = robot.limits.velocity
     top = (

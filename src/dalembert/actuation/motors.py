@@ -251,9 +251,7 @@ class DCMotor(Motor):
         if voltage is not None:
             return voltage
         if self.voltage_limit == math.inf:
-            raise InputError(
-                "missing", "voltage", problem="this DCMotor has no largest voltage", remedy="Say at which voltage."
-            )
+            raise InputError("this DCMotor has no largest voltage; say at which voltage")
         return self.voltage_limit
 
     @property
@@ -269,9 +267,7 @@ class DCMotor(Motor):
         """The poles of speed over voltage [1/s]: roots of L J s² + (R J + L B) s + R B + K_T K_m; one without L."""
         J = self.inertia + number("the load inertia of the shaft", load, "kg m²", least=0.0)
         if J == 0:
-            raise InputError(
-                "missing", "inertia", problem="poles need an inertia", remedy="Give the motor one, or a load."
-            )
+            raise InputError("poles need an inertia: give the motor one, or a load")
         R, L, B = self.resistance, self.inductance, self.damping
         c = R * self.total_damping
         if not L:
@@ -388,4 +384,4 @@ def motor(kind: str, **values: float | str | None) -> Motor:
         return KINDS[kind](**values)
     except TypeError:
         needed = ", ".join(f.name for f in fields(KINDS[kind]) if f.default is MISSING)  # type: ignore[arg-type]
-        raise InputError("missing", "kind", problem=f"a {kind} drive needs {needed}") from None
+        raise InputError(f"a {kind} drive needs {needed}") from None

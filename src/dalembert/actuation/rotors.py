@@ -51,22 +51,15 @@ class Rotor:
     def __post_init__(self) -> None:
         J = number("the inertia of a Rotor", self.inertia, "kg m²", above=0.0)
         if number("the ratio of a Rotor", self.ratio, "motor turns per joint turn") == 0:
-            raise InputError(
-                "out-of-range",
-                "ratio",
-                problem="the ratio of a Rotor is 0; a rotor that does not turn is a part of its link",
-            )
+            raise InputError("the ratio of a Rotor is 0; a rotor that does not turn is a part of its link")
         number("the mass of a Rotor", self.mass, "kg", least=0.0)
         across = (
             J / 2 if self.transverse is None else number("the transverse inertia of a Rotor", self.transverse, "kg m²")
         )
         if 2 * across < J * (1 - 1e-9):
             raise InputError(
-                "not-physical",
-                "across",
-                across,
-                problem=f"the transverse inertia of a Rotor is {across!r}; a body with {J!r} about its axis has at "
-                "least half of that across it (a thin disc)",
+                f"the transverse inertia of a Rotor is {across!r}; a body with {J!r} about its axis has at least half "
+                "of that across it (a thin disc)"
             )
         object.__setattr__(self, "transverse", across)
 
@@ -94,14 +87,9 @@ def with_rotors(robot: Robot, rotors: Mapping[str, Rotor] | None = None, *, only
     plain_tree(robot, "robot with rotors")
     given = rotors_of(robot) if rotors is None else dict(rotors)
     if not given:
-        raise InputError(
-            "missing",
-            "rotors",
-            problem=f"the description of {robot.name!r} has no rotor inertias",
-            remedy="Say which rotors its joints have.",
-        )
+        raise InputError(f"the description of {robot.name!r} has no rotor inertias: say which rotors its joints have")
     if has_rotors(robot):
-        raise InputError("conflict", "robot", problem=f"{robot.name!r} has rotors as bodies already")
+        raise InputError(f"{robot.name!r} has rotors as bodies already")
     d = robot.description
     moving = [j.name for j in d.joints if j.kind != "fixed"]
     for name, rotor in given.items():
@@ -141,10 +129,8 @@ def _placed(joint: Joint, rotor: Rotor, links: Mapping[str, Link]) -> tuple[str,
     own = carrier == joint.parent
     if not own and (rotor.axis is None or rotor.position is None):
         raise InputError(
-            "missing",
-            "axis",
-            problem=f"the rotor of joint {joint.name!r} sits on link {carrier!r}, away from the joint",
-            remedy="Say its axis and position there.",
+            f"the rotor of joint {joint.name!r} sits on link {carrier!r}, away from the joint: "
+            "say its axis and position there"
         )
     axis = _unit(matvec(T.R, joint.axis) if rotor.axis is None else rotor.axis, joint.name)
     position = three(f"the position of the rotor of {joint.name!r}", rotor.position or T.p)
@@ -160,12 +146,7 @@ def _unit(axis: object, name: str) -> Vector:
     x, y, z = three(f"the axis of the rotor of joint {name!r}", axis)
     size = (x * x + y * y + z * z) ** 0.5
     if not size > 1e-9:
-        raise InputError(
-            "out-of-range",
-            "axis",
-            axis,
-            problem=f"the axis of the rotor of joint {name!r} is {axis!r}, which has no direction",
-        )
+        raise InputError(f"the axis of the rotor of joint {name!r} is {axis!r}, which has no direction")
     return (x / size, y / size, z / size)
 
 
@@ -197,20 +178,13 @@ def _lower(links: dict[str, Link], d: Description, carrier: str, body: Link, fol
     held, part = links[link].inertial, body.inertial
     if held is None or part is None:
         raise InputError(
-            "not-physical",
-            "included",
-            problem=f"link {carrier!r} has no inertia that could hold the rotor of joint {name!r}",
-            remedy="Give it included=False.",
+            f"link {carrier!r} has no inertia that could hold the rotor of joint {name!r}: give it included=False"
         )
     six = tuple(-x for x in part.inertia)
     negative = Inertial(-part.mass, (six[0], six[1], six[2], six[3], six[4], six[5]), follower.origin)
     rest = lump([held, moved_inertial(T, negative) or negative])
     if rest is None or rest.mass < 0:
-        raise InputError(
-            "not-physical",
-            "included",
-            problem=f"the rotor of joint {name!r} is heavier than link {link!r}, which is said to hold it",
-        )
+        raise InputError(f"the rotor of joint {name!r} is heavier than link {link!r}, which is said to hold it")
     links[link] = replace(links[link], inertial=rest)
 
 

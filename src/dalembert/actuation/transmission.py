@@ -75,18 +75,10 @@ class Transmission:
     def __init__(self, matrix: ArrayLike, efficiency: ArrayLike = 1.0, backward: ArrayLike | None = None) -> None:
         G = array("the matrix of a Transmission", matrix, (None, None), meaning="a row is a motor, a column a joint")
         if 0 in G.shape:
-            raise InputError(
-                "wrong-shape",
-                "matrix",
-                problem=f"the matrix of a Transmission has shape {G.shape}; a row is a motor, a column a joint",
-            )
+            raise InputError(f"the matrix of a Transmission has shape {G.shape}; a row is a motor, a column a joint")
         for k, row in enumerate(G):
             if not row.any():
-                raise InputError(
-                    "wrong-value",
-                    "matrix",
-                    problem=f"row {k} of a Transmission's matrix is zero: motor {k} would move no joint",
-                )
+                raise InputError(f"row {k} of a Transmission's matrix is zero: motor {k} would move no joint")
         forward = _shares("efficiency", efficiency, len(G))
         object.__setattr__(self, "matrix", tuple(tuple(row) for row in G.tolist()))
         object.__setattr__(self, "efficiency", forward)
@@ -98,7 +90,7 @@ class Transmission:
         """One motor and one gear per joint; a number is the ratio of a gear without losses."""
         each = [g if isinstance(g, Gear) else Gear(g) for g in gears]
         if not each:
-            raise InputError("missing", "gears", problem="a Transmission needs at least one gear")
+            raise InputError("a Transmission needs at least one gear")
         return Transmission(
             np.diag([g.ratio for g in each]), [g.efficiency for g in each], [g.backward or g.efficiency for g in each]
         )
@@ -107,9 +99,7 @@ class Transmission:
     def joined(*parts: Transmission) -> Transmission:
         """Parts side by side, each with joints of its own: an arm's gears, then a differential wrist."""
         if not parts:
-            raise InputError(
-                "missing", "transmissions", problem="nothing to join", remedy="Give at least one Transmission."
-            )
+            raise InputError("nothing to join: give at least one Transmission")
         G = np.zeros((sum(p.motors for p in parts), sum(p.joints for p in parts)))
         row = column = 0
         for part in parts:
@@ -168,10 +158,8 @@ class Transmission:
         rank = int((s > RANK * s[0]).sum())
         if rank < self.joints:
             raise InputError(
-                "infeasible",
-                "matrix",
-                problem=f"{self.motors} motors drive {rank} of {self.joints} independent joint motions: joint torques "
-                "cannot be chosen freely, and no motor torques give them",
+                f"{self.motors} motors drive {rank} of {self.joints} independent joint motions: "
+                "joint torques cannot be chosen freely, and no motor torques give them"
             )
         return np.asarray(tau @ np.linalg.pinv(G))
 
@@ -202,7 +190,7 @@ def remote(ratios: Sequence[float], pulleys: ArrayLike = 1.0) -> Transmission:
     all but the last."""
     N = [Gear(x).ratio for x in ratios]
     if not N:
-        raise InputError("missing", "gears", problem="a Transmission needs at least one gear")
+        raise InputError("a Transmission needs at least one gear")
     rho = array("pulleys", pulleys, (), (len(N) - 1,), meaning="one ratio, or one per joint but the last")
     G = np.eye(len(N))
     G[:, :-1] += np.tri(len(N), len(N) - 1, k=-1) * rho

@@ -49,7 +49,7 @@ def plain_tree(robot: object, what: str) -> Robot:
     """The robot, if it is one that moves by its joints alone."""
     robot = need_robot(robot, f"a {what}")
     if robot.n == 0:
-        raise InputError("wrong-structure", "robot", problem=f"{robot.name!r} has no joints: there is nothing to drive")
+        raise InputError(f"{robot.name!r} has no joints: there is nothing to drive")
     need_tree(robot.model)
     return robot
 
@@ -57,9 +57,7 @@ def plain_tree(robot: object, what: str) -> Robot:
 def refuse_friction(friction: bool, what: str) -> None:
     """Whether friction counts is settled where the system is made."""
     if friction:
-        raise InputError(
-            "unsupported", "friction", problem=f"friction= is a robot's; a {what} has its own: {what}(…, friction=True)"
-        )
+        raise InputError(f"friction= is a robot's; a {what} has its own: {what}(…, friction=True)")
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from dalembert.arguments import Array
-from dalembert.errors import choose
+from dalembert.display import VerdictMark
+from dalembert.findings import Finding, FindingColumn, Findings, Severity
 from dalembert.system import Jointed
 
-NOTHING = 1e-9  # of what lengths allow
+MIN_ATTAINED_PART = 1e-9  # of what lengths allow: less is nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Bound:
 
     @property
     def gap(self) -> float:
-        met = max(self.attained, NOTHING * self.scale)
+        met = max(self.attained, MIN_ATTAINED_PART * self.scale)
         if not np.isfinite(self.attained) or not np.isfinite(self.certified):
             return float("inf")
         if self.certified == self.attained:
@@ -91,70 +91,62 @@ class Bound:
             return "certified"
         return f"not certified to {gap:.0%}"
 
-    def json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "symbol": self.symbol,
-            "side": self.side,
-            "norm": "inf" if np.isinf(self.norm) else int(self.norm),
-            "unit": self.unit,
-            "certified": self.certified if self.proved else None,
-            "attained": self.attained if np.isfinite(self.attained) else None,
-            "gap": self.gap if np.isfinite(self.gap) else None,
-            "q": self.q.tolist(),
-            "qd": None if self.qd is None else self.qd.tolist(),
-            "method": self.method,
-            "boxes": self.boxes,
-            "seconds": self.seconds,
-            "stopped": self.stopped,
-        }
+    @property
+    def finding(self) -> Finding:
+        """The bound as a finding: a note where it is proved, else a warning."""
+        severity: Severity = "note" if self.proved else "warning"
+        return Finding(self.name, severity, str(self))
+
+    @property
+    def sign(self) -> str:
+        return "≤" if self.side == "upper" else "≥"
+
+    def __str__(self) -> str:
+        met = f"{self.attained:.6g} {self.unit}".rstrip() if np.isfinite(self.attained) else "no bound"
+        if not self.proved:
+            return f"{self.symbol}: not certified; met {met}; {self.stopped}"
+        near = f", gap {self.gap:.2%}" if np.isfinite(self.gap) else ""
+        return f"{self.symbol} {self.sign} {self.certified:.6g} {self.unit}; met {met}{near}"
+
+    def data(self) -> dict[str, object]:
+        norm = "inf" if np.isinf(self.norm) else int(self.norm)
+        own = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {**own, "norm": norm, "certified": self.certified if self.proved else None, "gap": self.gap}
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds:
-    """Certified bounds of a robot over a box of joint positions, by name: `bounds["mu2"].certified`."""
+class BoundedBox:
+    """The box of joint positions over which bounds hold, from `lower` to `upper` (n,), the `gap` that was asked for,
+    and the `seconds` it took."""
 
-    robot: str
     lower: Array
     upper: Array
     gap: float
     seconds: float
-    bounds: tuple[Bound, ...]
-    notes: tuple[str, ...] = field(default=())
 
-    def __iter__(self) -> Iterator[Bound]:
-        return iter(self.bounds)
 
-    def __getitem__(self, name: str) -> Bound:
-        named = {bound.name: bound for bound in self.bounds}
-        return named[choose("bound", name, named)]
+Bounds = Findings[Bound, BoundedBox]  # by name: bounds["mu2"].certified
+KINDS = {"certified": "good", "no bound": "absent", "not certified": "absent"}
 
-    def json(self) -> dict[str, Any]:
-        return {
-            "robot": self.robot,
-            "lower": [x if np.isfinite(x) else None for x in self.lower],
-            "upper": [x if np.isfinite(x) else None for x in self.upper],
-            "gap": self.gap,
-            "seconds": self.seconds,
-            "bounds": [b.json() for b in self.bounds],
-            "notes": list(self.notes),
-        }
 
-    def __str__(self) -> str:
-        rows = [("", "proved", "met", "gap", "", "boxes", "s")]
-        for b in self.bounds:
-            sign = "≤" if b.side == "upper" else "≥"
-            rows.append(
-                (
-                    b.symbol,
-                    f"{sign} {b.certified:.6g}" if b.proved else "–",
-                    f"{b.attained:.6g} {b.unit}" if np.isfinite(b.attained) else "–",
-                    f"{b.gap:.2%}" if np.isfinite(b.gap) else "–",
-                    b.verdict(self.gap),
-                    f"{b.boxes:,}",
-                    f"{b.seconds:.1f}",
-                )
-            )
-        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-        lines = ["  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join([f"{self.robot}: bounds over its joints' ranges", *lines, *self.notes])
+def make_bounds(robot: str, box: BoundedBox, rows: tuple[Bound, ...], notes: tuple[str, ...] = ()) -> Bounds:
+    """Return bounds over a box as one result."""
+    words = [b.verdict(box.gap) for b in rows]
+    within, proved = words.count("certified"), sum(b.proved for b in rows)
+    more = f", {proved - within} more with a wider gap" if proved > within else ""
+    title = f"{robot}: {within} of {len(rows)} bounds over its joints' ranges within {100 * box.gap:g} %{more}"
+
+    def mark(b: Bound) -> VerdictMark:
+        word = b.verdict(box.gap)
+        return VerdictMark(word, KINDS.get(word, "doubt"))
+
+    columns: tuple[FindingColumn[Bound], ...] = (
+        FindingColumn("", mark),
+        FindingColumn("name", lambda b: b.name),
+        FindingColumn("quantity", lambda b: b.symbol),
+        FindingColumn("proved", lambda b: f"{b.sign} {b.certified:.6g}" if b.proved else "–"),
+        FindingColumn("met", lambda b: f"{b.attained:.6g}" if np.isfinite(b.attained) else "–"),
+        FindingColumn("unit", lambda b: b.unit),
+        FindingColumn("gap", lambda b: f"{b.gap:.2%}" if np.isfinite(b.gap) else "–"),
+    )
+    return Findings(robot, rows, box, "bounds", title, columns, notes)

@@ -30,7 +30,7 @@ from dalembert.bounds import lengths
 from dalembert.bounds.certify import Climb, Watch, climb_all, find_extreme
 from dalembert.bounds.functions import Box, Joints, entries, pairs
 from dalembert.bounds.quantities import QUANTITIES, Quantity
-from dalembert.bounds.result import Bound, Bounds
+from dalembert.bounds.result import Bound, BoundedBox, Bounds, make_bounds
 from dalembert.bounds.taylor import Family, family
 from dalembert.errors import InputError, choose
 from dalembert.model import Model
@@ -154,7 +154,8 @@ def bounds(
     out = [_ended(x) if isinstance(x, list) else x for x in ready]
     out = [_given(robot, b, box) for b in out]
     notes += ["the loops are open: bounds of the tree, which hold where it is closed too"] if robot.model.loops else []
-    return Bounds(robot.name, box.lower, box.upper, gap, time.perf_counter() - start, tuple(out), tuple(notes))
+    scope = BoundedBox(box.lower, box.upper, gap, time.perf_counter() - start)
+    return make_bounds(robot.name, scope, tuple(out), tuple(notes))
 
 
 def _given(robot: Jointed, bound: Bound, box: Box) -> Bound:

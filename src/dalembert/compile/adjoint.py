@@ -305,8 +305,9 @@ class Adjoint:
         end: Callable[[Array], Array],
         along: Weigh | None = None,
         wants_u: bool = False,
+        t0: float = 0.0,
     ) -> Pulled:
-        """The derivatives of a loss of B rollouts, x0 (B, n), u (B or 1, steps or 1, m), p (B, l), from t = 0.
+        """The derivatives of a loss of B rollouts, x0 (B, n), u (B or 1, steps or 1, m), p (B, l), from t0 [s].
 
         `end(x_N)` gives ∂L/∂x_N (B, n), `along(k, x)` ∂L/∂x of the states x (B, many, n) before steps k, k + 1, …, if
         the loss has any. Memory: some √steps states a rollout, and what ∂L/∂u takes."""
@@ -318,7 +319,7 @@ class Adjoint:
         many_back = piece if wants_u else 1
         xs, ys = np.empty((B, many_back, n + l)), np.empty((B, many_back, m))
         ends = np.empty((B, n)), np.empty((B, m)), np.empty(B)
-        clock = np.array([0.0, dt])
+        clock, reverse = np.array([t0, dt]), np.array([t0 or -0.0, -dt])
         u = np.broadcast_to(u, (len(u), max(steps, 1), m)) if u.shape[1] == 1 else u
         kept, last, mark = np.empty((B, rows, n)), np.empty((B, n)), np.empty(B)
         with np.errstate(all="ignore"):  # what is not finite is told by `diverged`
@@ -336,7 +337,7 @@ class Adjoint:
                 settings = np.array([1.0 - first - many, many, 1.0 if wants_u else many])
                 now, some = np.empty_like(state), many if wants_u else 1
                 out = (xs[:, :some], ys[:, :some], now, ends[1], ends[2])
-                back.ufunc(state, feed[:, :many], p, -clock, settings, out=out)
+                back.ufunc(state, feed[:, :many], p, reverse, settings, out=out)
                 state = now
                 if of_u is not None:
                     of_u[:, first], of_u[:, first + 1 : first + many] = ends[1], ys[:, many - 1 : 0 : -1]

@@ -183,12 +183,12 @@ def couple(factors: Mapping[str, float], value: float = 0.0, *, name: str = "cou
             factors,
             problem=f"a coupling maps joints to factors, {{'joint1': 1.0, …}}; got {type(factors).__name__}",
         )
-    pairs = tuple((str(joint), number(f"the factor of joint {joint!r}", a)) for joint, a in factors.items())
+    pairs = tuple((str(joint), number(f"factors[{joint!r}]", a)) for joint, a in factors.items())
     if not any(a for _, a in pairs):
         raise InputError(
             "missing", "factors", factors, problem="a coupling needs at least one joint with a factor that is not zero"
         )
-    return Couple(name, pairs, number("the value of a coupling", value))
+    return Couple(name, pairs, number("value", value))
 
 
 def holonomic(

@@ -9,7 +9,6 @@ from dalembert.control import (
     diagrams as diagrams,
     flexible_joints as flexible_joints,
     frequency as frequency,
-    gain_search as gain_search,
     gains as gains,
     hybrid as hybrid,
     independent as independent,
@@ -53,7 +52,6 @@ from dalembert.control.frequency import (
     lead_for_pole as lead_for_pole,
     margins as margins,
 )
-from dalembert.control.gain_search import TunedGains as TunedGains, tune_gains as tune_gains
 from dalembert.control.hybrid import HybridForce as HybridForce
 from dalembert.control.independent import IndependentJoint as IndependentJoint
 from dalembert.control.joint_space import PD as PD, JointPID as JointPID, PDGravity as PDGravity

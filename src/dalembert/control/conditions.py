@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -11,12 +11,14 @@ from dalembert.arguments import Array
 from dalembert.bounds import lengths
 from dalembert.bounds.result import Bounds
 from dalembert.control.gains import WHOLE, Gain
-from dalembert.display import Displayed
+from dalembert.display import VerdictMark
 from dalembert.errors import InputError
+from dalembert.findings import Finding, FindingColumn, Findings, Severity
 from dalembert.robot import Robot
 
 SAMPLES = 2000  # configurations within the limits
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be checked"
+SEVERITIES: dict[str, Severity] = {HOLDS: "note", FAILS: "error", UNKNOWN: "warning"}
 
 
 @dataclass(frozen=True)
@@ -28,33 +30,50 @@ class Condition:
     numbers: Mapping[str, float] = field(default_factory=dict)
     why: str = ""
 
+    @property
+    def name(self) -> str:
+        return self.statement
+
+    @property
+    def shown(self) -> str:
+        return ", ".join(f"{name} = {x:.4g}" for name, x in self.numbers.items())
+
+    @property
+    def finding(self) -> Finding:
+        """The condition as a finding: an error where it fails, a warning where it cannot be checked, else a note."""
+        rest = "; ".join(x for x in (self.shown, self.why) if x)
+        message = f"{self.statement}: {self.verdict}" + (f" ({rest})" if rest else "")
+        return Finding(self.statement, SEVERITIES[self.verdict], message)
+
     def __str__(self) -> str:
-        shown = ", ".join(f"{name} = {x:.4g}" for name, x in self.numbers.items())
-        rest = "; ".join(x for x in (shown, self.why) if x)
-        return f"{self.statement}: {self.verdict}" + (f" ({rest})" if rest else "")
+        return f"[{'x' if self.verdict == HOLDS else '!' if self.verdict == FAILS else '?'}] {self.finding.message}"
+
+    def data(self) -> dict[str, object]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
 
 @dataclass(frozen=True)
-class Conditions(Displayed):
+class Claim:
     """What is claimed if all conditions hold, and where it is proved."""
 
     claim: str
     source: str
-    items: tuple[Condition, ...]
 
-    @property
-    def proved(self) -> bool:
-        """Whether every condition holds."""
-        return all(c.verdict == HOLDS for c in self.items)
 
-    @property
-    def failed(self) -> tuple[Condition, ...]:
-        return tuple(c for c in self.items if c.verdict == FAILS)
+Conditions = Findings[Condition, Claim]
+KINDS = {HOLDS: "good", FAILS: "bad", UNKNOWN: "absent"}
+COLUMNS: tuple[FindingColumn[Condition], ...] = (
+    FindingColumn("", lambda c: VerdictMark(c.verdict, KINDS[c.verdict])),
+    FindingColumn("condition", lambda c: c.statement),
+    FindingColumn("numbers", lambda c: c.shown),
+    FindingColumn("", lambda c: c.why),
+)
 
-    def __str__(self) -> str:
-        lines = [f"Claim: {self.claim}", f"Proof: {self.source}"]
-        lines += [f"  [{'x' if c.verdict == HOLDS else '!' if c.verdict == FAILS else '?'}] {c}" for c in self.items]
-        return "\n".join(lines)
+
+def make_conditions(words: str, source: str, items: Iterable[Condition]) -> Conditions:
+    """Return what is claimed under these conditions, with the source of its proof."""
+    title = f"Claim: {words}\nProof: {source}"
+    return Findings("controller", tuple(items), Claim(words, source), "conditions", title, COLUMNS)
 
 
 def above(statement: str, value: float, bound: float, names: tuple[str, str], why: str = "") -> Condition:
@@ -193,9 +212,9 @@ def _steepest(proved: Bounds, robot: Robot) -> float:
     """‖∂g/∂q‖₂ within the joints' limits, as bounds of this robot prove it; infinite if they do not."""
     own = robot.limits
     turning = np.array([c.joint.periodic for c in robot.model.coordinates])
-    whole = turning & (proved.upper - proved.lower >= 2 * np.pi)
-    narrow = ~whole & ((proved.lower > own.lower) | (proved.upper < own.upper))
-    if proved.robot != robot.name or narrow.any():
+    whole = turning & (proved.facts.upper - proved.facts.lower >= 2 * np.pi)
+    narrow = ~whole & ((proved.facts.lower > own.lower) | (proved.facts.upper < own.upper))
+    if proved.source != robot.name or narrow.any():
         raise InputError(f"these are no bounds of {robot.name!r} within its joints' limits: give robot.bounds(…) of it")
     return max((b.certified for b in proved if b.name == "gravity_slope" and b.proved), default=np.inf)
 

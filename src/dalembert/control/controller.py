@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from dalembert.arguments import Array, array, in_joint_order, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
-from dalembert.control.conditions import FAILS, Condition, Conditions, seen_inertia
+from dalembert.control.conditions import FAILS, Condition, Conditions, make_conditions, seen_inertia
 from dalembert.control.diagrams import loop_diagram
 from dalembert.control.gains import WHOLE, Gain, GainRule, Gains, KeywordGains
 from dalembert.control.transfer import TransferFunction
@@ -152,7 +152,7 @@ class Controller(KeywordGains, ABC):
     # --------------------------------------------------------------------------------------- what subclasses share
     def claim(self, claim: str, *items: Condition) -> Conditions:
         """What is claimed under these conditions, proved at the controller's source."""
-        return Conditions(claim, self.source, items)
+        return make_conditions(claim, self.source, items)
 
     def unproved(self) -> Conditions:
         """What is said of a robot with joints that no drive moves."""

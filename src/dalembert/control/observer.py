@@ -26,7 +26,7 @@ from dalembert.arguments import Array, array, number, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Call, Kernel, compile_function, compile_rollout
 from dalembert.compile.rollout import Rollout
-from dalembert.control.conditions import Conditions, assumed, exact_model, positive, unclipped
+from dalembert.control.conditions import Conditions, assumed, exact_model, make_conditions, positive, unclipped
 from dalembert.control.controller import Controller, check_robot, measures, sub, torques, total
 from dalembert.control.gains import Gain, GainRule, Gains, KeywordGains
 from dalembert.errors import InputError
@@ -290,14 +290,14 @@ class Observed(Controller):
 
     def conditions(self) -> Conditions:
         found = self.controller.conditions()
-        others = (c for c in found.items if c not in (exact_model(), unclipped()))
+        others = (c for c in found if c not in (exact_model(), unclipped()))
         loop = (
             (assumed("the disturbance is slow against the observer", "else its lag takes phase from the loop"),)
             if self.compensate
             else ()
         )
-        return Conditions(
-            f"{found.claim}; r follows τ_ext with the lag 1/K",
-            f"{found.source}; {self.source}",
+        return make_conditions(
+            f"{found.facts.claim}; r follows τ_ext with the lag 1/K",
+            f"{found.facts.source}; {self.source}",
             (*others, *positive(self.observer.gain), exact_model(), unclipped(), *loop),
         )

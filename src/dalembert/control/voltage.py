@@ -17,7 +17,17 @@ from dalembert.actuation.driven import DrivenRobot
 from dalembert.actuation.motors import DCMotor
 from dalembert.algorithms import linear
 from dalembert.arguments import need
-from dalembert.control.conditions import FAILS, HOLDS, SAMPLES, UNKNOWN, Condition, Conditions, assumed, exact_model
+from dalembert.control.conditions import (
+    FAILS,
+    HOLDS,
+    SAMPLES,
+    UNKNOWN,
+    Condition,
+    Conditions,
+    assumed,
+    exact_model,
+    make_conditions,
+)
 from dalembert.control.controller import Controller, measures, torques
 from dalembert.control.diagrams import MOTION
 from dalembert.control.gains import Gains, must
@@ -158,7 +168,8 @@ class VoltageControl(Controller):
             {"L/(R + k_c)": slowest},
             "" if slowest == 0 else "ten times faster than the loop is the usual wish",
         )
-        items = (self._belief() if c == exact_model() else c for c in found.items)
-        return Conditions(
-            found.claim, f"{found.source}; {self.source}", (*items, lag, assumed("the supply is not at its limits"))
+        items = (self._belief() if c == exact_model() else c for c in found)
+        facts = found.facts
+        return make_conditions(
+            facts.claim, f"{facts.source}; {self.source}", (*items, lag, assumed("the supply is not at its limits"))
         )

@@ -8,11 +8,13 @@ import json
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
+from dalembert.display import MathText, ResultTable, VerdictMark
 from dalembert.draw.svg.elements import label
+from dalembert.findings import Findings
 
 if TYPE_CHECKING:
     from math_core import LatexToMathML
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 DEEPEST = 200  # braces within braces: our own printer stays far below
 LONGEST = 400_000  # characters of LaTeX in one formula
 VOID = ("input", "br", "hr", "img")  # elements that have no end
+MAX_OPEN_ROWS = 25  # of a table of findings
 KINDS = ("good", "doubt", "bad", "absent")
 
 
@@ -98,6 +101,29 @@ def listed(items: Iterable[object]) -> Markup:
 def verdict(kind: str, words: object) -> Markup:
     """A judgment: good, doubt, bad, or absent (what could not be judged)."""
     return tag("span", words, class_=f"verdict {kind if kind in KINDS else 'absent'}")
+
+
+def findings_table(found: Findings[Any, Any]) -> Markup:
+    """Return the message of findings, their table, and the remarks; rows beyond MAX_OPEN_ROWS open by a click."""
+    made = found.cells()
+    rows = [[_shown(cell) for cell in row] for row in made.rows]
+    parts = [paragraph(line) for line in made.title.splitlines()]
+    if rows:
+        parts.append(table(made.columns, rows[:MAX_OPEN_ROWS]))
+    if rows[MAX_OPEN_ROWS:]:
+        parts.append(details(f"{len(rows) - MAX_OPEN_ROWS} more", table(made.columns, rows[MAX_OPEN_ROWS:])))
+    return joined([*parts, *([listed(found.remarks)] if found.remarks else ())])
+
+
+def result_table(made: ResultTable) -> Markup:
+    """Return a table of results."""
+    return table(made.columns, ([_shown(cell) for cell in row] for row in made.rows))
+
+
+def _shown(cell: object) -> object:
+    if isinstance(cell, VerdictMark):
+        return verdict(cell.kind, str(cell))
+    return math(cell.latex) if isinstance(cell, MathText) else cell
 
 
 def right(words: object) -> Markup:
@@ -182,5 +208,7 @@ def data(name: str, value: object) -> Markup:
 STYLE = Markup(
     "<style>.dalembert .lines { display: grid; grid-template-columns: max-content minmax(0, 1fr); row-gap: .4rem;"
     " align-items: baseline } .dalembert .lines > div:nth-child(odd) { text-align: right } .dalembert .lines small {"
-    " opacity: .7; margin-left: 1.5em } .dalembert math { font-size: 1.05em }</style>"
+    " opacity: .7; margin-left: 1.5em } .dalembert math { font-size: 1.05em } .dalembert .verdict { font-weight: 600 }"
+    " .dalembert .good { color: #1b7f57 } .dalembert .doubt { color: #97690a } .dalembert .bad { color: #b3261e }"
+    " .dalembert .absent { color: #6b7280 }</style>"
 )

@@ -37,7 +37,6 @@ from dalembert.identification.fit.part_inertia import (
 from dalembert.identification.fit.payload import drive_gains as drive_gains, identify_payload as identify_payload
 from dalembert.identification.fit.regression import compress as compress
 from dalembert.identification.fit.regressor import Columns as Columns, base as base
-from dalembert.identification.fit.robot import locked as locked
 from dalembert.identification.handover import Outcome as Outcome, identify_log as identify_log
 from dalembert.identification.log.correction import Correction as Correction
 from dalembert.identification.log.inspect import Look as Look, first_look as first_look, inspect_log as inspect_log

@@ -27,7 +27,7 @@ from dalembert.control.observer import MomentumObserver, SampledObserver
 from dalembert.draw.pyplot import COLORS, pyplot, styled
 from dalembert.errors import InputError, choose
 from dalembert.files import whole_table
-from dalembert.findings import SEVERITIES, Finding, Report, Severity
+from dalembert.findings import SEVERITIES, Finding, Findings, Severity
 from dalembert.flow import WRENCH
 from dalembert.identification.log import times
 from dalembert.identification.log.filters import find_period
@@ -497,7 +497,7 @@ class Observation:
         return len(self.log) * self.detector.observer.h
 
     @cached_property
-    def report(self) -> Report:
+    def report(self) -> Findings[Finding, None]:
         """What makes the rate of false alarms, or the contacts, doubtful; the worst first."""
         made, joints = self.detector, self.log.joints
         quiet, speeds = np.abs(np.concatenate(made.quiet)), np.abs(_speeds(self.log))
@@ -530,7 +530,8 @@ class Observation:
             )
             fix = f"{3 * HOUR / made.asked:.3g} s would show it"
             found.append(Finding("short", "note", said, fix, evidence=made.tail.seconds))
-        return Report(self.log.source, tuple(sorted(found, key=lambda f: SEVERITIES.index(f.severity))))
+        ordered = sorted(found, key=lambda f: SEVERITIES.index(f.severity))
+        return Findings(self.log.source, tuple(ordered), None, "contacts")
 
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
         """A table: t, r_… per joint [N m, N], `contact`, its number (from 1) or 0, and in contact the wrench."""

@@ -30,7 +30,7 @@ from dalembert.describe.toml_read import read_toml
 from dalembert.describe.urdf_read import read_urdf
 from dalembert.errors import InputError, unknown
 from dalembert.files import whole
-from dalembert.findings import Finding, Report, sort_findings
+from dalembert.findings import Finding, Findings, sort_findings
 from dalembert.friction.laws import spoken
 from dalembert.identification.fit.estimate import Fit, judge_runs
 from dalembert.identification.fit.identify import Identification, fit, refuse_free_bases
@@ -91,8 +91,8 @@ class Outcome:
     should be known; `texts`: contents of the files by their names, `files` those that were written."""
 
     source: Robot
-    looks: tuple[Report, ...]
-    verdict: Report
+    looks: tuple[Findings[Finding, None], ...]
+    verdict: Findings[Finding, None]
     result: Identification | None = None
     robot: Robot | None = None
     judged: Fit | None = None
@@ -136,7 +136,7 @@ class Outcome:
 
     def lines(self) -> list[str]:
         """What was found first, chosen and reached, in sentences."""
-        lines = [str(finding) for look in self.looks for finding in look if finding not in self.verdict.findings]
+        lines = [str(finding) for look in self.looks for finding in look if finding not in self.verdict.rows]
         if self.corrected:
             lines.append(f"read as with {' '.join(f'{k} {v}' for k, v in self.repeat.items())}")
         if (
@@ -170,7 +170,7 @@ class Outcome:
 
     def data(self) -> dict[str, object]:
         """The outcome as plain data."""
-        findings = [finding.data() for look in self.looks for finding in look]
+        findings = [finding for look in self.looks for finding in look.data()["findings"]]
         told: dict[str, object] = {"robot": self.source.name, "look": findings, "verdict": self.verdict.data()}
         told |= {"ok": self.ok, "files": list(self.files), "repeat": dict(self.repeat)}
         result, judged = self.result, self.judged
@@ -241,7 +241,11 @@ def identify_log(
     looks, wrong = looks + others, wrong + more
     if wrong and not force:
         return Outcome(
-            robot, looks, Report(runs[0].source, tuple(wrong)), repeat=repeat, corrected=apply and bool(repeat)
+            robot,
+            looks,
+            Findings(runs[0].source, tuple(wrong), None, "identify"),
+            repeat=repeat,
+            corrected=apply and bool(repeat),
         )
     progress("choosing")
     said = {"rotor": rotor, "spring": springs}
@@ -285,7 +289,7 @@ def _require_length(logs: Sequence[Log], cutoff: float | None, holdout: float) -
 
 def _look(
     robot: Robot, logs: tuple[Log, ...], apply: bool
-) -> tuple[Robot, tuple[Log, ...], tuple[Report, ...], list[Finding], dict[str, str]]:
+) -> tuple[Robot, tuple[Log, ...], tuple[Findings[Finding, None], ...], list[Finding], dict[str, str]]:
     """Robot and logs, corrected if asked; what a first look at each says; the errors that remain; and the options that
     would have read the logs right."""
     reports, read, repeat = [], [], dict[str, str]()
@@ -444,7 +448,7 @@ def judge(robot: Robot, runs: Sequence[Samples], by: Callable[[Robot, Samples], 
 def _hand_over(
     robot: Robot,
     choice: _Choice,
-    looks: tuple[Report, ...],
+    looks: tuple[Findings[Finding, None], ...],
     wrong: list[Finding],
     out: Sequence[str | Path],
     report: str | Path | None,
@@ -469,7 +473,7 @@ def _hand_over(
     outcome = Outcome(
         robot,
         looks,
-        Report("", ()),
+        Findings("", (), None, "identify"),
         result,
         delivered,
         judged,
@@ -485,7 +489,7 @@ def _hand_over(
         texts=texts,
     )
     found = [*wrong, *_judge_result(outcome, result.robot, held, shared)]
-    outcome = replace(outcome, verdict=Report(choice.source, sort_findings(found)))
+    outcome = replace(outcome, verdict=Findings(choice.source, sort_findings(found), None, "identify"))
     if report is not None:
         from dalembert.identification.fit.report import html
 

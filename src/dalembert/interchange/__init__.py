@@ -2,7 +2,7 @@
 
 casadi_function    a kernel as casadi.Function
 jax_function       a kernel as a function of JAX arrays
-jax_rollout, torch_rollout    a rollout as a function of JAX or PyTorch, with its derivatives
+jax_run, torch_run            a run as a function of JAX or PyTorch, with its derivatives
 from_pinocchio     a pinocchio.Model as a Robot
 to_mujoco_state    positions and velocities as MuJoCo has them; from_mujoco_state: back
 javascript_package a robot as WebAssembly with types, ready for npm

@@ -17,5 +17,5 @@ from dalembert.interchange.mujoco_state import (
     to_mujoco_state as to_mujoco_state,
 )
 from dalembert.interchange.pinocchio_model import from_pinocchio as from_pinocchio
-from dalembert.interchange.rollouts import jax_rollout as jax_rollout, torch_rollout as torch_rollout
+from dalembert.interchange.run_functions import jax_run as jax_run, torch_run as torch_run
 from dalembert.interchange.world import Reach as Reach, Situation as Situation, Task as Task, Track as Track

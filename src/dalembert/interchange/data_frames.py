@@ -17,7 +17,6 @@ from dalembert.kinematics.workspace import Workspace
 from dalembert.lazy import library
 from dalembert.simulation.batch import Batch
 from dalembert.simulation.run import Run
-from dalembert.simulation.studies import MonteCarlo, Sweep
 
 Columns = dict[str, NDArray[Any]]
 # Which library makes a frame of columns, and how.
@@ -41,11 +40,10 @@ def data_frame(result: object, kind: str = "pandas") -> Any:
 def columns(result: object) -> Columns:
     """A result as columns by name, all of one length.
 
-    A `Run`: its columns. A `Batch` or `MonteCarlo`: one row per rollout, what was drawn for it, its measures, the state
-    at its end, whether it failed. A `Sweep`: one row per run, its point of the grid and its measures. An
-    `Identification`: one row per base parameter. A `Comparison`: one row per controller and scenario. A `Log`, a
-    `Workspace`: one row per sample. Also columns by name as they are, and a list of rows, dictionaries of equal
-    keys."""
+    A `Run`: its columns. A `Batch`: one row per run, what differs between them, its measures, the state at its end,
+    whether it is ok. An `Identification`: one row per base parameter. A `Comparison`: one row per controller and
+    scenario. A `Log`, a `Workspace`: one row per sample. Also columns by name as they are, and a list of rows,
+    dictionaries of equal keys."""
     if isinstance(result, Mapping):
         return _equal({str(name): np.asarray(values) for name, values in result.items()})
     if isinstance(result, Sequence) and result and all(isinstance(row, Mapping) for row in result):
@@ -54,7 +52,7 @@ def columns(result: object) -> Columns:
             raise InputError("the rows have different names; a table has the same columns in every row")
         return {str(name): np.array([row[name] for row in result]) for name in names}
     raise InputError(
-        "a table is made of a Run, Batch, MonteCarlo, Sweep, Identification, Comparison, Log, Workspace, of columns by "
+        "a table is made of a Run, Batch, Identification, Comparison, Log, Workspace, of columns by "
         f"name or of a list of rows; got {type(result).__name__}"
     )
 
@@ -74,29 +72,8 @@ def _(result: Run) -> Columns:
 
 @columns.register
 def _(result: Batch) -> Columns:
-    out: Columns = {"rollout": np.arange(len(result))}
-    for name, values in result.parameters().items():
-        given = np.asarray(values)
-        if given.ndim == 1:
-            out[name] = given
-        elif given.ndim == 2:  # a start of several numbers
-            out |= {f"{name}_{k}": given[:, k] for k in range(given.shape[1])}
     ends = [name for name in result.columns if name not in result.measures]
-    out |= {f"final_{name}": result.last[:, result.columns.index(name)] for name in ends}
-    return {**out, **result.measures, "diverged": result.diverged_at >= 0}
-
-
-@columns.register
-def _(result: MonteCarlo) -> Columns:
-    return {**columns(result.batch), "failed": result.failed}
-
-
-@columns.register
-def _(result: Sweep) -> Columns:
-    shape = next(iter(result.values.values())).shape
-    axes = np.meshgrid(*result.grid.values(), np.arange(shape[-1]), indexing="ij")
-    out = {name: axis.ravel() for name, axis in zip((*result.grid, "sample"), axes, strict=True)}
-    return {**out, **{name: values.ravel() for name, values in result.values.items()}}
+    return {**result.to_dict(), **{f"final_{name}": result.last[:, result.columns.index(name)] for name in ends}}
 
 
 @columns.register

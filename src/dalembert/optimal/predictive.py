@@ -159,8 +159,8 @@ class PredictiveControl(Controller):
             )
         x, u = guess
         return (
-            None if x is None else array("x of guess", x, (p.N + 1, len(p.flow.states))),
-            None if u is None else array("u of guess", u, (p.N, p.m)),
+            None if x is None else array("guess", x, (p.N + 1, len(p.flow.states))),
+            None if u is None else array("guess", u, (p.N, p.m)),
         )
 
     @property
@@ -356,7 +356,7 @@ class PredictiveControl(Controller):
             raise InputError("conflict", "budget", problem=CLOCK)
         p, size = self.problem, len(self.problem.flow.states)
         starts = array("x0", x0, (None, size), meaning="a start in each row")
-        steps = count_steps("the duration", number("duration", duration, "s", above=0.0), self.sample_time)
+        steps = count_steps("duration", number("duration", duration, "s", above=0.0), self.sample_time)
         parts = count("substeps", substeps, 1)
         h = self.sample_time / parts
         moved = _plant(p, p.system if plant is None else plant, h)

@@ -127,7 +127,7 @@ class OptimalControl:
     def N(self) -> int:
         """Steps."""
         T, h = number("horizon", self.horizon, "s", above=0.0), number("dt", self.dt, "s", above=0.0)
-        steps = count_steps("the horizon", T, h)
+        steps = count_steps("horizon", T, h)
         if steps > LARGEST_HORIZON:
             raise InputError(
                 "too-large", "dt", problem=f"{steps} steps are more than {LARGEST_HORIZON}", remedy="Take a longer dt."

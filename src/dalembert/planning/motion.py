@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import array, count, need, number, switch
 from dalembert.collision import Collision, Contact, EdgeCertificate, SphereModel, Spheres, World
 from dalembert.collision.edges import certify_edge, certify_path
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.kinematics.jacobian import need_joints
 from dalembert.planning.planner import Found, Planner, Settings
+from dalembert.poses import read_pose
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -80,16 +81,19 @@ class Plan:
         return "\n".join(lines)
 
 
+Goal = ArrayLike | Mapping[str, ArrayLike] | str
+
+
 def plan(
     robot: Robot,
-    start: ArrayLike,
-    goal: ArrayLike,
+    q0: ArrayLike,
+    goal: Goal,
     world: World | None = None,
     *,
-    frame: str | None = None,
     clear: float = 0.0,
-    held: Sequence[str] = (),
+    locked: Sequence[str] = (),
     attached: ArrayLike | None = None,
+    frame: str | None = None,
     spheres: SphereModel | None = None,
     allow: Sequence[tuple[str, str]] = (),
     seed: int = 0,
@@ -100,30 +104,59 @@ def plan(
     acceleration: ArrayLike | None = None,
     torque: ArrayLike | None = None,
 ) -> Plan:
-    """A motion from joint positions `start` (n,) to `goal` that keeps `clear` [m] from the world and from itself.
+    """Plan a motion from `q0` to a goal that touches nothing.
 
-    `goal`: joint positions (n,), several of which one is to be reached (G, n), or a pose (4, 4) of `frame` (the tip):
-    then every solution of inverse kinematics that can be found counts, and joints that cannot move the frame stay where
-    they are. `held`: joints that stay where they are.
-    `attached`: spheres (k, 4), center and radius [m] in `frame` (the tip), that the arm carries; `with_payload` gives
-    their mass. `spheres`: the robot's, if not those of `Robot.collision`. `allow`: pairs of links that may touch,
-    `[("left_finger", "right_finger")]`. The search (RRT-Connect with steps of `step`,
-    at most `iterations`) is deterministic, another for every `seed`. `timed`: the path's corners are rounded and it is
-    followed as fast as the limits of `velocity`, `acceleration`, `torque` allow, by default the robot's own. What is in
-    the way, out of reach or not found is said in words."""
+    Parameters
+    ----------
+    q0 : array_like, shape (n,)
+        Joint positions at the start.
+    goal : array_like, dict or str
+        Joint positions (n,), or several (k, n) of which one is to be reached. {frame: T}: the pose T (4, 4) of a frame;
+        every solution of inverse kinematics that can be found counts, and joints that cannot move the frame stay where
+        they are. "home" or "neutral": the posture of that name.
+    world : World, optional
+        Obstacles.
+    clear : float
+        Distance [m] to keep from the world and from the robot itself.
+    locked : sequence of str
+        Joints that stay where they are.
+    attached : array_like, shape (k, 4), optional
+        Spheres that the robot carries: centers and radii [m] in `frame` (default: the tip). `with_payload` gives mass.
+    spheres : SphereModel, optional
+        The robot's spheres, if not those of `Robot.collision`.
+    allow : sequence of pairs of str
+        Pairs of links that may touch: `[("left_finger", "right_finger")]`.
+    seed : int
+        Random seed of the search (RRT-Connect), which is deterministic.
+    step, iterations : float, int
+        Length of the steps of the search, and their largest number.
+    timed : bool
+        Round the corners of the path, and follow it as fast as the limits allow.
+    velocity, acceleration, torque : array_like, optional
+        Limits of the motion; by default the robot's own.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    InputError
+        If the start or the goal is out of reach, beyond the limits or in contact, or if no path is found.
+    """
     need_joints(robot)
     around = World() if world is None else need(world, World, "world", "dl.World() makes one")
     margin, seed = number("clear", clear, "m", least=0.0), count("seed", seed)
     settings = Settings(step=number("step", step, above=0.0), iterations=count("iterations", iterations, 1))
     of = _carrying(robot, spheres, attached, frame, allow)
-    q0 = _inside(robot, array("start", start, (robot.n,), unit="rad or m"), "the start")
-    asked, fixed = _goals(robot, goal, frame, seed, q0, _held(robot, held))
-    goals = _without(asked, q0, fixed, robot)
-    if (np.abs(goals - q0) <= BEYOND).all(axis=1).any():
+    start = _inside(robot, array("q0", q0, (robot.n,), unit="rad or m"), "q0")
+    asked, fixed = _goals(robot, goal, seed, start, _indices(robot, locked))
+    goals = _without(asked, start, fixed, robot)
+    if (np.abs(goals - start) <= BEYOND).all(axis=1).any():
         raise InputError("the arm is at the goal already: start and goal are the same joint positions")
-    _need_clear(of, q0[None], around, margin, "the start")
+    _need_clear(of, start[None], around, margin, "the start")
     kept = _need_clear(of, goals, around, margin, "the goal")
-    found, corners, proof = _search(robot, of, q0, goals[kept], around, margin, seed, settings, fixed)
+    found, corners, proof = _search(robot, of, start, goals[kept], around, margin, seed, settings, fixed)
     reached = int(np.nanargmin(np.abs(asked - corners[-1]).max(axis=1)))
     motion = None
     if switch("timed", timed):
@@ -193,40 +226,49 @@ def _inside(robot: Robot, q: Array, what: str) -> Array:
 
 
 def _goals(
-    robot: Robot, goal: ArrayLike, frame: str | None, seed: int, q0: Array, held: NDArray[np.int64]
+    robot: Robot, goal: Goal, seed: int, q0: Array, locked: NDArray[np.int64]
 ) -> tuple[Array, NDArray[np.int64]]:
-    """Return the joint positions (G, n) that are the goal, and which joints stay at their values of q0: those held and,
-    for a pose, those that cannot move the frame."""
+    """Return the joint positions (G, n) that are the goal, and which joints stay at their values of q0: those locked
+    and, for a pose, those that cannot move the frame."""
     n = robot.n
-    x = array("goal", goal, (n,), (None, n), (4, 4))
-    pose = (
-        x.shape == (4, 4)
-        and np.allclose(x[3], [0, 0, 0, 1])
-        and np.allclose(x[:3, :3] @ x[:3, :3].T, np.eye(3), atol=1e-6)
-    )
-    if not pose:
-        if x.shape == (4, 4) and n != 4:
-            raise InputError("the goal (4, 4) is no pose: a rotation, a position and the row 0 0 0 1")
+    if isinstance(goal, str):
+        goal = {"home": robot.home, "neutral": robot.neutral}[choose("posture", goal, ("home", "neutral"), "goal")]
+    if not isinstance(goal, Mapping):
+        if np.shape(goal) == (4, 4) and n != 4:
+            raise InputError(
+                "wrong-shape",
+                "goal",
+                goal,
+                expected="joint positions",
+                remedy=f"Write goal={{{robot.tip!r}: T}} for a pose.",
+            )
+        x = array("goal", goal, (n,), (None, n))
         if x.ndim == 2 and not len(x):
             raise InputError("the goal (G, n) has no rows: give at least one")
         rows = np.atleast_2d(x)
         rows = _inside(robot, rows[0], "the goal")[None] if len(rows) == 1 else _some_inside(robot, rows)
-        return rows, held
+        return rows, locked
+    if len(goal) != 1:
+        raise InputError(
+            "unsupported", "goal", list(goal), expected="the pose of one frame", remedy="Write {frame: T}."
+        )
+    ((frame, T),) = goal.items()
+    x = read_pose(f"goal[{frame!r}]", array(f"goal[{frame!r}]", T, (4, 4)))
     from dalembert.kinematics.ik.closed_form import reason
     from dalembert.kinematics.ik.numeric import ik_locked
 
-    fixed, missed = held, "it is out of reach, or only outside the joint limits"
-    if not len(held) and reason(robot, frame) is None:
+    fixed, missed = locked, "it is out of reach, or only outside the joint limits"
+    if not len(locked) and reason(robot, frame) is None:
         solutions = robot.ik_all(x, frame)
         found = solutions.q[solutions.found]
     else:
         low, high = _sampled(robot, np.zeros((1, n)))
         starts = low + np.random.Generator(np.random.Philox(seed)).random((STARTS, n)) * (high - low)
-        solution, moves = ik_locked(robot, x, frame, starts, q0, tuple(sorted(held.tolist())))
+        solution, moves = ik_locked(robot, x, frame, starts, q0, tuple(sorted(locked.tolist())))
         found, fixed = solution.q[solution.converged], np.flatnonzero(~moves)
         missed = f"the nearest found is {float(np.min(solution.position_error)):.3g} m away"
     if not len(found):
-        still = ", with the joints of held= at their start values" if len(held) else ""
+        still = ", with the joints of locked= at their start values" if len(locked) else ""
         raise InputError(
             f"no joint positions within the limits put {robot.model.frame(frame).name!r} at the goal{still}: {missed}"
         )
@@ -246,11 +288,10 @@ def _some_inside(robot: Robot, rows: Array) -> Array:
     return np.where(good[:, None], np.clip(rows, lower, upper), np.nan)
 
 
-def _held(robot: Robot, held: Sequence[str]) -> NDArray[np.int64]:
-    names = [held] if isinstance(held, str) else list(held)
+def _indices(robot: Robot, locked: Sequence[str]) -> NDArray[np.int64]:
+    names = [locked] if isinstance(locked, str) else list(locked)
     for name in names:
-        if name not in robot.joint_names:
-            raise unknown("joint", name, robot.joint_names)
+        choose("joint", name, robot.joint_names, "locked")
     return np.array([robot.joint_names.index(name) for name in names], np.int64)
 
 
@@ -261,7 +302,7 @@ def _without(goals: Array, q0: Array, fixed: NDArray[np.int64], robot: Robot) ->
     same = (off <= SAME).all(axis=1) if len(fixed) else np.ones(len(goals), bool)
     if not same.any():
         j = int(fixed[off[int(off.max(axis=1).argmin())].argmax()])
-        raise InputError(f"{robot.joint_names[j]!r} is held at {q0[j]:.6g}, but every goal moves it")
+        raise InputError(f"{robot.joint_names[j]!r} is locked at {q0[j]:.6g}, but every goal moves it")
     return goals[same]
 
 

@@ -17,7 +17,6 @@ from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import unknown
 from dalembert.flow import Array, Scalar, Scalars
-from dalembert.simulation.feed import Feed
 from dalembert.simulation.loop import ClosedLoop
 from dalembert.simulation.record import (
     DIVERGED,
@@ -29,7 +28,7 @@ from dalembert.simulation.record import (
     tell_bad_input,
     tell_divergence,
 )
-from dalembert.simulation.stepping import Ask
+from dalembert.simulation.stream import RunInputs
 
 if TYPE_CHECKING:
     from scipy.integrate import OdeSolver
@@ -64,13 +63,13 @@ class AdaptiveSolver:
     `always` whenever a rate is wanted."""
 
     loop: ClosedLoop
-    feed: Feed
+    inputs: RunInputs
     times: Array
     breaks: Array
     method: str
     rtol: float
     atol: float | Array
-    ask: Ask | None = None
+    ask: Callable[[float, Array, Array], Array] | None = None
     always: bool = False
     fences: Fences | None = None
     fault: str | None = None  # the last thing seen that was not finite
@@ -123,7 +122,7 @@ class AdaptiveSolver:
 
     def _inputs(self, t: float) -> Array:
         # Held rows belong to the interval being integrated, also at its end.
-        return self.feed.inputs_at(t, self.row, self.sample)
+        return self.inputs.at(t, self.row, self.sample)
 
     def _rates(self, t: float, X: Array) -> Array:
         U = self._inputs(t)
@@ -133,7 +132,7 @@ class AdaptiveSolver:
         self.record.evaluations += 1
         if not np.isfinite(U).all():
             k = int(np.argmin(np.isfinite(U)))
-            self.fault = self.feed.sentence(self.loop.inputs[k], float(U[k]), t)
+            self.fault = self.inputs.describe_fault(self.loop.inputs[k], float(U[k]), t)
         with np.errstate(all="ignore"):
             return np.asarray(self._rate(np.concatenate(([t], X, U))))
 
@@ -153,7 +152,7 @@ class AdaptiveSolver:
         end = float(self.times[-1])
         try:
             for a, b in zip(self.breaks[:-1].tolist(), self.breaks[1:].tolist(), strict=True):
-                self.row = min(int(np.floor(a / self.feed.dt * (1 + 1e-12) + 1e-9)), 2**62)
+                self.row = min(int(np.floor(a / self.inputs.stream.clock.dt * (1 + 1e-12) + 1e-9)), 2**62)
                 if not self._sampled(a):
                     break
                 self._keep_at(a)

@@ -1,143 +1,79 @@
-"""Thousands of runs at once: different starts, parameters, gains, loads and disturbances; one fused loop."""
+"""`Batch`: the results of many runs of an experiment, and how they are computed."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from dalembert.arguments import array, count, in_joint_order
+from dalembert.arguments import count
 from dalembert.caching import cached_property
-from dalembert.compile import Kernel, compile_function
+from dalembert.display import align
+from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import ContactWarning, DivergenceWarning, InputError, unknown
-from dalembert.flow import Array, Contacts, Flow, Scalar, Scalars
-from dalembert.law import Law, read_law
-from dalembert.reference import Reference, SetPoint, read_reference
-from dalembert.simulation.draws import Distribution, Noise, read_seed
-from dalembert.simulation.feed import Wiring, wire
-from dalembert.simulation.fixed_step import LOOPS, check_flow, check_method, compile_loop, read_seconds, whole_steps
-from dalembert.simulation.limits import read_torque_limits
-from dalembert.simulation.loop import DISTURBANCE, START, ClosedLoop, follow_reference
-from dalembert.simulation.measures import (
-    CONTACT_DOUBT,
-    CONTACT_EXCESS,
-    Measure,
-    Measures,
-    finish_measures,
-    read_errors,
-    read_measures,
-)
-from dalembert.simulation.options import Sampling, Sensors, read_noun
-from dalembert.simulation.plan import Column, Plan, Same
-from dalembert.simulation.plant import read_system, start_state, warn_of_reference, words_for_names
-from dalembert.simulation.record import tell_remedy
-from dalembert.simulation.results import SHARE, Moments, Tree, free_memory, new_file, size_in_words
-from dalembert.simulation.steps import METHODS
+from dalembert.files import whole, whole_table
+from dalembert.flow import Array
+from dalembert.simulation.measures import CONTACT_DOUBT, CONTACT_EXCESS, finish_measures
+from dalembert.simulation.plan import Plan
+from dalembert.simulation.record import CONTACT_LOST, DIVERGED, FINISHED, tell_remedy
+from dalembert.simulation.request import Request
+from dalembert.simulation.results import SHARE, SMALL, Moments, Tree, free_memory, new_file, size_in_words
+from dalembert.simulation.run import Run
 from dalembert.simulation.workers import Scheduler, Threads, compute_pieces, count_workers
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
     from dalembert.constrained.contacts import ContactLoss
 
-Value: TypeAlias = ArrayLike | Distribution | Noise  # what a quantity of all rollouts may be given as
 WORKING = 64 * 2**20  # bytes that one chunk may take while it is computed
 WORK = 2_000_000_000  # operations of a chunk: a second or so, the time that is lost with a worker
-MOST_DOUBTFUL = 8  # rollouts that are computed once more for the warning, where contacts are in doubt
+MOST_DOUBTFUL = 8  # runs that are computed once more for the warning, where contacts are in doubt
 NONE = "none diverged"
-KEEP = ("final", "all", "statistics")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class BatchRequest:
-    """A plan, the arrays it is cut from, and the names of what it is about."""
-
-    plan: Plan
-    number: int
-    arrays: dict[str, Array]  # (B, size), or (B, steps), by the name of the column
-    states: tuple[str, ...]
-    outputs: tuple[str, ...]
-    positions: int
-    velocities: int
-    measures: dict[str, Measure]
-    check: Callable[[Array], None] | None = None  # of initial states, as `Flow.check`
-    contacts: Contacts | None = None
-
-    @property
-    def dt(self) -> float:
-        return self.plan.dt
-
-    def cut(self, first: int, count: int) -> dict[str, Array]:
-        return {name: array[first : first + count] for name, array in self.arrays.items()}
-
-    def drawn(self, first: int, count: int) -> dict[str, Array]:
-        """What differs between rollouts first, …: (count, …) by name; noise and what moves left out."""
-        cut = self.cut(first, count)
-        found = {}
-        for column in (*self.plan.initial, *self.plan.held):
-            if column.value is None or isinstance(column.value, Distribution):
-                value = self.plan.values(column, first, count, cut)
-                found[column.name] = value[:, 0] if column.size == 1 and column in self.plan.held else value
-        return found
-
-    def find_losses(self, index: int) -> tuple[Any, ...]:
-        """The contacts that rollout `index` loses, found by running it once more with all its rows kept."""
-        assert self.contacts is not None
-        every_row = replace(self.plan, every=1, rows="all", columns=tuple(range(len(self.states) + len(self.outputs))))
-        rows = every_row.run(index, 1, self.cut(index, 1)).rows
-        assert rows is not None
-        x, y = np.split(rows[0], [len(self.states)], -1)
-        return self.contacts.find_losses(np.asarray(self.dt * np.arange(len(x)), float), x, y)
-
-    def remedy(self, index: int) -> str:
-        """Why rollout `index` diverged: a pole that its steps are too long for, if there is one."""
-        states = len(self.states) - len(self.measures)
-        vector = self.positions == self.velocities or not self.positions  # positions are no rotations
-        fastest = self.plan.fastest_pole(index, self.cut(index, 1), states) if vector else 0.0
-        return tell_remedy(self.dt, fastest) or f"it is unstable, or the step of {self.dt:g} s is too long"
-
-    def divergence(self, diverged_at: NDArray[np.int64]) -> str:
-        """How many rollouts diverged, when the first did, and why; empty if none did."""
-        found = np.flatnonzero(diverged_at >= 0)
-        if not len(found):
-            return ""
-        first = int(found[np.argmin(diverged_at[found])])
-        when = f"rollout {first} first at t = {float(diverged_at[first]) * self.dt:.6g} s"
-        return f"{len(found)} of {self.number} rollouts diverged, {when}; {self.remedy(first)}"
-
-    def warn_of_divergence(self, diverged_at: NDArray[np.int64], stacklevel: int = 3) -> None:
-        """A DivergenceWarning, if rollouts diverged."""
-        if text := self.divergence(diverged_at):
-            warnings.warn(f"{text}. Their results are NaN.", DivergenceWarning, stacklevel=stacklevel)
-
-    def largest_state(self, index: int, steps: int) -> str:
-        """The state of rollout `index` that is largest after so many steps."""
-        cut = self.cut(index, 1)
-        moving = tuple(
-            Column(c.name, c.size, self.plan.values(c, index, 1, cut)[:, : max(steps, 1)]) for c in self.plan.moving
-        )
-        shared = None if self.plan.shared is None else self.plan.shared[: steps + 1]
-        shorter = replace(self.plan, steps=steps, every=max(steps, 1), rows="final", moving=moving, shared=shared)
-        last = np.abs(shorter.run(index, 1, cut).last[0, : len(self.states) - len(self.measures)])
-        return self.states[int(np.argmax(np.where(np.isfinite(last), last, -1.0)))]
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+MAX_TABLE_ROWS = 20  # of a table as text; of more runs it shows statistics
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Batch:
-    """What was kept of B rollouts.
+    """The results of B runs of an experiment.
 
-    names: what was kept, states then outputs; t (rows,) [s] and rows (B, rows, names), or `moments` of it over the
-    rollouts, (rows, names) each, or neither (keep="final"). last (B, states + outputs): the end of every rollout, NaN
-    where it diverged; diverged_at (B,): the step after which the state was not finite, −1 where none. measures: (B,)
-    each. residual (B,): of an implicit method. ground (B,): of a system on contacts, by how much they have to pull,
-    slip or tilt, as `flow.Contacts.excess` counts it. `batch[name]` is what there is of a name: (B, rows), or (B,) at
-    the end."""
+    Attributes
+    ----------
+    t : ndarray, shape (rows,)
+        Times of the kept rows [s].
+    names : tuple of str
+        Names of what was kept, states then outputs.
+    rows : ndarray, shape (B, rows, names), or None
+        The kept rows, if `keep` was "all" or names.
+    moments : Moments or None
+        Their statistics over the runs, if `keep` was "statistics".
+    last : ndarray, shape (B, states + outputs)
+        The end of every run, named by `columns`; NaN where it diverged.
+    diverged_at : ndarray of int, shape (B,)
+        The step after which the state was not finite, or -1.
+    measures : dict of ndarray, shape (B,)
+        Measures by name.
+    residual : ndarray, shape (B,)
+        The largest residual of an implicit method.
+    ground : dict of ndarray, shape (B,)
+        For a system on contacts: by how much they have to pull, slip or tilt.
+
+    Notes
+    -----
+    `batch[name]` is what there is of a name: (B, rows), or (B,) at the end. `batch.run(k)` repeats run k with all of
+    its rows, events and energies.
+    """
 
     t: Array
     names: tuple[str, ...]
@@ -149,7 +85,9 @@ class Batch:
     residual: Array
     measures: dict[str, Array]
     ground: dict[str, Array]
-    request: BatchRequest
+    request: Request
+    repeat: Callable[[int], Run]
+    shape: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.last)
@@ -157,17 +95,29 @@ class Batch:
     def __repr__(self) -> str:
         kept = f"{len(self.t)} rows of {len(self.names)} names" if self.names else "their ends"
         measures = f", measures {', '.join(self.measures)}" if self.measures else ""
-        return f"<Batch of {len(self)} rollouts, {kept}{measures}; {self.verdict}>"
+        return f"<Batch of {len(self)} runs, {kept}{measures}; {self.message}>"
+
+    # ------------------------------------------------------------------------------------------------ how they ended
+    @cached_property
+    def ok(self) -> NDArray[np.bool_]:
+        """(B,): whether a run reached its end, and its contacts with the ground can be sustained."""
+        return np.asarray((self.diverged_at < 0) & ~self.contacts_lost)
 
     @property
-    def verdict(self) -> str:
-        """What is wrong with these rollouts, in a sentence."""
+    def status(self) -> NDArray[np.str_]:
+        """(B,): "finished", "diverged" or "contact lost", as `Run.status`."""
+        found = np.where(self.contacts_lost, CONTACT_LOST, FINISHED)
+        return np.where(self.diverged_at >= 0, DIVERGED, found)
+
+    @property
+    def message(self) -> str:
+        """How many runs failed, and why the first of them did."""
         return "; ".join(filter(None, (self.divergence or NONE, self.lost_contacts)))
 
     @cached_property
     def divergence(self) -> str:
-        """How many rollouts diverged, when the first did, and why; empty if none did."""
-        return self.request.divergence(self.diverged_at)
+        """How many runs diverged, when the first did, and why; empty if none did."""
+        return describe_divergence(self.request, self.diverged_at)
 
     def __getitem__(self, name: str) -> Array:
         if name in self.measures:
@@ -181,33 +131,43 @@ class Batch:
     @property
     def q(self) -> Array:
         """Positions: (B, rows, n) where all of them were kept, else (B, n) at the end."""
-        return self._block(0, self.request.positions)
+        return self._block(0, self.request.plant.positions)
 
     @property
     def qd(self) -> Array:
         """Their rates, likewise; velocities, where these are no rates."""
-        return self._block(self.request.positions, self.request.velocities)
+        plant = self.request.plant
+        return self._block(plant.positions, plant.nv if plant.transport is None else 0)  # momenta are no rates
 
     def _block(self, first: int, count: int) -> Array:
-        wanted = self.request.states[first : first + count]
+        wanted = self.columns[first : first + count]
         if self.rows is not None and all(name in self.names for name in wanted):
             return self.rows[..., [self.names.index(name) for name in wanted]]
         return self.last[:, first : first + count]
 
     def parameters(self, first: int = 0, count: int | None = None) -> dict[str, Array]:
-        """Of rollouts first, …: what differs between them, starts and parameters by name; drawn again from the seed."""
-        return self.request.drawn(first, len(self) - first if count is None else count)
+        """Return what differs between runs first, …, starts and parameters by name, (count, …); drawn again from the
+        seed."""
+        return differences(self.request, first, len(self) - first if count is None else count)
+
+    def run(self, index: int) -> Run:
+        """Return run number `index` as a `Run`: the same motion, with all of its rows, events and energies."""
+        if not -len(self) <= index < len(self):
+            raise InputError("out-of-range", "index", index, expected=f"between 0 and {len(self) - 1}")
+        return self.repeat(index % len(self))
 
     @cached_property
     def failures(self) -> list[Failure]:
-        """The rollouts that diverged: which, when, by which state, with which parameters."""
+        """The runs that diverged: which, when, by which state, with which parameters."""
         found = np.flatnonzero(self.diverged_at >= 0).tolist()
-        return [Failure(index, float(self.diverged_at[index]) * self.request.dt, self.request) for index in found]
+        start = self.request.clock.start
+        return [Failure(index, start(int(self.diverged_at[index])), self.request) for index in found]
 
+    # ----------------------------------------------------------------------------------------------------- contacts
     @cached_property
     def contacts_lost(self) -> NDArray[np.bool_]:
-        """(B,): the rollouts in which a contact with the ground could not be sustained, so that what follows is not
-        what the robot would do; `find_contact_losses` says which. Rollouts that the sums of the loop leave in doubt are
+        """(B,): the runs in which a contact with the ground could not be sustained, so that what follows is not what
+        the robot would do; `find_contact_losses` returns them. Runs that the sums of the loop leave in doubt are
         computed once more."""
         lost = self._surely_lost
         for k in np.flatnonzero(self._doubt > 0):
@@ -225,8 +185,8 @@ class Batch:
 
     @cached_property
     def lost_contacts(self) -> str:
-        """In how many rollouts contacts with the ground are lost, and how in the first of them; empty if none is known
-        to be. Of those in doubt only the most doubtful are looked at."""
+        """In how many runs contacts with the ground are lost, and how in the first of them; empty if none is known to
+        be. Of those in doubt only the most doubtful are looked at."""
         lost, doubt = self._surely_lost, self._doubt
         for k in np.argsort(-doubt, kind="stable")[:MOST_DOUBTFUL]:
             if not lost.any() and doubt[k] > 0:
@@ -236,201 +196,223 @@ class Batch:
         first = int(np.argmax(lost))
         found = self.find_contact_losses(first)
         many = f"{'at least ' if (doubt > 0).any() else ''}{int(lost.sum())} of {len(self)}"
-        return f"contacts are lost in {many} rollouts; rollout {first}: {found[0] if found else 'between its steps'}"
-
-    def warn_of_contacts(self, stacklevel: int = 3) -> None:
-        """A ContactWarning, if contacts are lost."""
-        if text := self.lost_contacts:
-            words = f"{text}. Their motion is not the robot's from then on."
-            warnings.warn(words, ContactWarning, stacklevel=stacklevel)
+        return f"contacts are lost in {many} runs; run {first}: {found[0] if found else 'between its steps'}"
 
     def find_contact_losses(self, index: int) -> tuple[ContactLoss, ...]:
-        """Return the contacts that cannot be sustained in rollout `index`, which is computed once more for it."""
-        return () if self.request.contacts is None else self.request.find_losses(index)
+        """Return the contacts that cannot be sustained in run `index`, which is computed once more for it."""
+        contacts, plan = self.request.plant.contacts, self.request.plan
+        if contacts is None:
+            return ()
+        assert plan is not None
+        stream = replace(plan.stream, clock=replace(plan.clock, every=1))
+        columns = tuple(range(len(self.columns)))
+        rows = replace(plan, stream=stream, rows="all", columns=columns).run(index, 1, self.request.cut(index, 1)).rows
+        assert rows is not None
+        x, y = np.split(rows[0], [len(self.request.loop.flow.states)], -1)
+        found: tuple[ContactLoss, ...] = contacts.find_losses(stream.clock.t, x, y)
+        return found
+
+    # --------------------------------------------------------------------------------------------------- statistics
+    def _values(self, name: str | None) -> Array:
+        """(B,) of a measure (the first), or of a state or output at the end."""
+        name = next(iter(self.measures), None) if name is None else name
+        if name is None:
+            raise InputError("there is no measure: name a state or output")
+        if name not in self.measures and name not in self.columns:
+            raise unknown("measure, state or output", name, (*self.measures, *self.columns))
+        return self.measures[name] if name in self.measures else self.last[:, self.columns.index(name)]
+
+    def summary(self, name: str | None = None, quantiles: Sequence[float] = QUANTILES) -> dict[str, float]:
+        """Return count, mean, std, min, quantiles such as "95 %", and max, over the runs whose value is finite."""
+        values = self._values(name)
+        good = values[np.isfinite(values)]
+        keys = ("mean", "std", "min", *(f"{100 * p:g} %" for p in quantiles), "max")
+        if not len(good):
+            return {"count": 0.0, **dict.fromkeys(keys, math.nan)}
+        std = float(good.std(ddof=1)) if len(good) > 1 else math.nan
+        found = (float(good.mean()), std, float(good.min()), *np.quantile(good, quantiles).tolist(), float(good.max()))
+        return {"count": float(len(good)), **dict(zip(keys, found, strict=True))}
+
+    def worst(self, name: str | None = None, count: int = 5) -> list[int]:
+        """Return the runs with the largest finite values of a measure, the worst first (of equal ones the first)."""
+        return self._sorted(-self._values(name), count)
+
+    def best(self, name: str | None = None, count: int = 1) -> list[int]:
+        """Return the runs that are ok with the least values of a measure, the best first (of equal ones the first)."""
+        return self._sorted(np.where(self.ok, self._values(name), np.nan), count)
+
+    def _sorted(self, values: Array, count: int) -> list[int]:
+        order = np.argsort(np.where(np.isfinite(values), values, np.inf), kind="stable")
+        return [int(k) for k in order[:count] if np.isfinite(values[k])]
+
+    def to_dict(self) -> dict[str, NDArray[Any]]:
+        """Return one column per number that differs between runs, per measure, and `ok`, (B,) each."""
+        found: dict[str, NDArray[Any]] = {"run": np.arange(len(self))}
+        for name, values in self.parameters().items():
+            if values.ndim == 1:
+                found[name] = values
+            else:
+                found |= {f"{name}[{k}]": values[:, k] for k in range(values.shape[1])}
+        return {**found, **self.measures, "ok": self.ok}
+
+    def table(self, quantiles: Sequence[float] = QUANTILES) -> str:
+        """Return a row per run; of more than 20 runs the statistics of all measures, and the first failures."""
+        if len(self) <= MAX_TABLE_ROWS:
+            columns = self.to_dict()
+            cells = [[_cell(values[k]) for values in columns.values()] for k in range(len(self))]
+            return "\n".join(align([list(columns), *cells]))
+        lines = [["measure", *self.summary(next(iter(self.columns)), quantiles)]]
+        for name in self.measures:
+            lines.append([name, *(f"{x:.5g}" for x in self.summary(name, quantiles).values())])
+        failed = f"{int((~self.ok).sum())} failed, {int((self.diverged_at >= 0).sum())} of them diverged"
+        text = [*align(lines), f"{len(self)} runs, seed {self.request.stream.seed}; {failed}"]
+        return "\n".join([*text, *(str(failure) for failure in self.failures[:5])])
+
+    def save(self, path: str | Path) -> None:
+        """Write one row per run, as in `to_dict`, to a .csv file, or everything that was kept to a .npz file.
+
+        Parameters
+        ----------
+        path : str or Path
+            File with the ending .csv or .npz.
+        """
+        ending, columns = Path(path).suffix.lower(), self.to_dict()
+        if ending == ".csv":
+            whole_table(
+                path, columns, zip(*(values.astype(float).tolist() for values in columns.values()), strict=True)
+            )
+        elif ending == ".npz":
+            kept = {} if self.rows is None else {"t": self.t, "rows": self.rows, "names": np.array(self.names)}
+            ends = {"last": self.last, "columns": np.array(self.columns), "diverged_at": self.diverged_at}
+            arrays: dict[str, Any] = {**columns, **ends, **kept}
+            whole(path, lambda file: np.savez(file, **arrays))
+        else:
+            raise InputError("wrong-value", "path", str(path), expected="a .csv or .npz file")
+
+    @styled
+    def plot(self, name: str | None = None, ax: Axes | None = None, bins: int = 40) -> Figure | SubFigure:
+        """Return a figure of a measure (the first): a histogram, a line over a grid of one axis, or a map over two."""
+        values = self._values(name)
+        shown = next(iter(self.measures), "") if name is None else name
+        axes: Axes = pyplot().subplots(figsize=(6.0, 4.0), layout="constrained")[1] if ax is None else ax
+        if len(self.shape) not in (1, 2):
+            axes.hist(values[np.isfinite(values)], bins=bins)
+            axes.set(xlabel=shown, ylabel="runs")
+            return axes.figure
+        across = [name for name in self.parameters() if name in self.request.names or len(self.shape) == 1]
+        points = [np.unravel_index(np.arange(len(self)), self.shape), list(self.parameters().values())]
+        flat = [x if x.ndim == 1 else x[:, 0] for x in points[1]][: len(self.shape)]
+        good = np.where(np.isfinite(values), values, np.nan)
+        axes.set(xlabel=across[0] if across else "run", ylabel=shown)
+        if len(self.shape) == 1:
+            axes.plot(flat[0], good, marker=".")
+        else:
+            first, second = (x.reshape(self.shape) for x in flat)
+            colors = axes.pcolormesh(first[:, 0], second[0], good.reshape(self.shape).T, shading="nearest")
+            axes.set(ylabel=across[1] if len(across) > 1 else "")
+            axes.figure.colorbar(colors, ax=axes, label=shown)
+        return axes.figure
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, np.bool_):
+        return "yes" if value else "no"
+    return str(value) if isinstance(value, np.integer) else f"{value:.5g}"
 
 
 @dataclass(frozen=True, eq=False)
 class Failure:
-    """A rollout that diverged in the step that began at `time` [s]."""
+    """A run that diverged in the step that began at `time` [s]."""
 
     index: int
     time: float
-    request: BatchRequest
+    request: Request
 
     @property
     def parameters(self) -> dict[str, Array]:
-        return {name: value[0] for name, value in self.request.drawn(self.index, 1).items()}
+        return {name: value[0] for name, value in differences(self.request, self.index, 1).items()}
 
     @cached_property
     def state(self) -> str:
-        """The state that was largest when all of them were still finite: found by running it once more, so far."""
-        return self.request.largest_state(self.index, round(self.time / self.request.dt))
+        """The state that was largest when all of them were still finite: found by repeating the run up to there."""
+        request, plan = self.request, self.request.plan
+        assert plan is not None
+        steps = round(self.time / request.clock.dt)
+        clock = replace(plan.clock, steps=steps, every=max(steps, 1), rest=0.0)
+        shorter = replace(plan, stream=replace(plan.stream, clock=clock), rows="final")
+        states = request.loop.flow.states[: len(request.loop.flow.states) - len(request.loop.measures)]
+        last = np.abs(shorter.run(self.index, 1, request.cut(self.index, 1)).last[0, : len(states)])
+        return states[int(np.argmax(np.where(np.isfinite(last), last, -1.0)))]
 
     def __str__(self) -> str:
-        when = f"rollout {self.index} diverged at t = {self.time:.6g} s; {self.state} was largest by then"
-        return f"{when}; {self.request.remedy(self.index)}"
+        when = f"run {self.index} diverged at t = {self.time:.6g} s; {self.state} was largest by then"
+        return f"{when}; {describe_pole(self.request, self.index)}"
 
 
-def rollouts(
-    system: object,
-    controller: object = None,
-    q0: Value | None = None,
-    qd0: Value | None = None,
-    *,
-    duration: float,
-    dt: float,
-    method: str = "rk4",
-    x0: Value | None = None,
-    reference: object = None,
-    parameters: Mapping[str, Value] | None = None,
-    disturbances: Mapping[str, Value] | None = None,
-    payload: Sequence[float] | bool | None = None,
-    friction: bool | str | None = None,
-    sensors: Sensors | None = None,
-    torque_limits: object = None,
-    measures: Measures | Sequence[str] | str | Mapping[str, Measure] = (),
-    error: Mapping[str, object] | None = None,
-    every: int | None = None,
-    keep: str | Sequence[str] = "final",
-    number: int | None = None,
-    seed: int | None = None,
-    threads: Threads = None,
-    scheduler: Scheduler = None,
-    chunk: int | None = None,
-    file: str | Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Batch:
-    """B rollouts of `duration` [s] in steps of dt [s], controller and integrator in one compiled loop, W at a time.
-
-    system: a Robot, a LagrangianSystem, anything with a flow, or a Flow. controller: a Law, a Controller, or None.
-    q0, qd0: (B, n), (n,) for all, or a distribution (`uniform`, `normal`, …); x0: the whole state instead.
-    reference: a Reference, numbers to rest at, or a function of t giving x or (x, ẋ, ẍ).
-    parameters: inputs of the closed loop by name (gains, set points, payload_mass, parameters of a LagrangianSystem):
-    one number, (B,), (B or 1, steps) for one that moves and is held over each step, a distribution, or `Noise`.
-    disturbances: the same, added to what the controller puts out, by the name of the input. payload: where payload_mass
-    hangs at the tip [m]; True: payload_x, _y, _z are parameters too. sensors: the controller's sample time, delay,
-    noise and quantization (`Sensors`). torque_limits clip what the controller puts out, before disturbances: "robot"
-    for its efforts, a number, one per output, or (lower, upper).
-    keep: "final"; "all" states and outputs before steps 0, every, 2 every, … and the last; names of them; or
-    "statistics", of all of them over the rollouts. measures: rows of `measures.MEASURES`, computed in the loop.
-    number: how many rollouts, where no array says it. The numbers of a rollout depend on seed, name and index alone:
-    neither `chunk` nor `threads` nor the cluster changes a bit. Results of rollouts that diverge are NaN, which a
-    `DivergenceWarning` reports. A `ContactWarning` reports contacts with the ground that cannot be sustained.
-    threads: of this process (one); scheduler: "local" (processes, all), a Dask address or client. file: the kept rows
-    go to this .npy, in which they can be larger than memory. progress(done, B) is called after each chunk."""
-    wanted = measures if isinstance(measures, Measures) else Measures(measures, error)
-    if wanted.world is not None:
-        raise InputError("contacts with a world are found of one run: of a batch's, robot.contact_spans tells")
-    given = (parameters, disturbances, payload, friction, sensors, torque_limits)
-    start, kept = (q0, qd0, x0), (wanted, every, keep, number, seed)
-    asked = read_request(system, controller, start, duration, dt, method, reference, *given, *kept, watched=True)
-    batch = carry_out(asked, threads, scheduler, chunk, file, progress)
-    asked.warn_of_divergence(batch.diverged_at)
-    batch.warn_of_contacts()
-    return batch
+def differences(request: Request, first: int, count: int) -> dict[str, Array]:
+    """Return what differs between runs first, …: (count, …) by name; noise and inputs of every step left out."""
+    cut, found, seed = request.cut(first, count), {}, request.stream.seed
+    for column in (*request.initial, *request.stream.held):
+        if not isinstance(column.value, np.ndarray):
+            value = column.values(seed, first, count, cut)
+            found[column.name] = value[:, 0] if column.size == 1 and column not in request.initial else value
+    return found
 
 
-def read_request(
-    system: object,
-    controller: object,
-    start: tuple[Value | None, Value | None, Value | None] | None,
-    duration: float,
-    dt: float,
-    method: str,
-    reference: object,
-    parameters: Mapping[str, Value] | None,
-    disturbances: Mapping[str, Value] | None,
-    payload: Sequence[float] | bool | None,
-    friction: bool | str | None,
-    sensors: Sensors | None,
-    torque_limits: object,
-    wanted: Measures,
-    every: int | None,
-    keep: str | Sequence[str],
-    number: int | None,
-    seed: int | None,
-    watched: bool = False,
-) -> BatchRequest:
-    """What `rollouts` is asked for, checked, its loop traced; `start` is (q0, qd0, x0), None if it is given later;
-    `watched`: whether contacts with the ground are judged."""
-    begins = start or ()
-    law, eyes = read_law(controller), read_noun("sensors", sensors, Sensors)
-    given, added = _read_names("parameters", parameters), _read_names("disturbances", disturbances)
-    words: dict[str, object] = {} if friction is None else {"friction": friction}
-    names = (*given, *added)
-    plant = read_system(system, {**words, **words_for_names(system, names, payload)}, {"energies": True})
-    step = read_seconds("dt", dt)
-    steps = _whole_steps(read_seconds("duration", duration), step)
-    asked = law is not None and law.asked
-    sampling = eyes.sampling(law, asked, step, False)
-    noise = eyes.deviations(law, plant, sampling.period)
-    loop, motion = _close(plant, law, reference, given, added, wanted, torque_limits, eyes, sampling, watched)
-    flow = loop.flow
-    check_flow(flow)
-    check_method(flow, method)
-    warn_of_reference(plant, law, motion, step * steps)
-    if every is not None and keep == "final":
-        raise InputError("every= says which rows are kept, and keep='final' keeps the ends alone: give keep='all'")
-    many = count("every", 1 if every is None else every, 1)
-    inputs = _by_input(loop, given, added) | noise
-    own_seed = _read_seed(seed, eyes, (*begins, *inputs.values()))
-    rows = [name for name in loop.inputs if _is_row(inputs.get(name))]
-    moving = loop.followed if motion is not None and not any(name in inputs for name in loop.followed) else ()
-    wiring = wire(flow, METHODS[method].nodes, rows, moving, sampling.period is not None and not asked)
-    arrays: dict[str, Array] = {}
-    size = len(plant.states)
-    parts = _starts(plant, *start, number, own_seed) if start else [("x0", size, np.zeros(size))]
-    columns = _initial(loop, parts, arrays)
-    usual = law.parameters if law is not None else {}
-    held = tuple(name for name in wiring.held if not name.endswith(START))
-    of_p = [_column(name, 1, inputs.get(name, usual.get(name, 0.0)), arrays) for name in held]
-    of_u = [_row_column(name, inputs[name], steps, arrays) for name in wiring.rows]
-    total = _total(arrays, number, (*columns, *of_p, *of_u))
-    kept, how = _kept(loop, keep)
-    every_name = (*flow.states, *flow.outputs)
-    plan = Plan(
-        compile_loop(flow, method, wiring, asked=asked),
-        tuple(columns),
-        tuple(of_p),
-        tuple(flow.states.index(name) for name in loop.errors),
-        tuple(of_u),
-        _shared(wiring, motion, steps, step, sampling.hold),
-        METHODS[method].iterated,
-        steps,
-        step,
-        max(steps, 1) if how == "final" else many,
-        own_seed,
-        how,
-        tuple(sorted(every_name.index(name) for name in kept)),
-        _begin_kernel(loop, wiring) if loop.begins else None,
-        partial(loop.asks, wiring) if asked else None,
-        sampling.hold,
-    )
-    sizes = (plant.positions, plant.nv if plant.transport is None else 0)  # momenta are no rates
-    measures = dict(loop.measures)
-    return BatchRequest(
-        plan, total, arrays, flow.states, flow.outputs, *sizes, measures, plant.check, contacts=plant.contacts
-    )
+def describe_pole(request: Request, index: int) -> str:
+    """Return why run `index` diverged: a pole that its steps are too long for, if there is one."""
+    plan, plant, dt = request.plan, request.plant, request.clock.dt
+    assert plan is not None
+    states = len(request.loop.flow.states) - len(request.loop.measures)
+    vector = not plant.positions or plant.positions == (plant.nv if plant.transport is None else 0)
+    fastest = plan.fastest_pole(index, request.cut(index, 1), states) if vector else 0.0
+    return tell_remedy(dt, fastest) or f"it is unstable, or the step of {dt:g} s is too long"
+
+
+def describe_divergence(request: Request, diverged_at: NDArray[np.int64]) -> str:
+    """Return how many runs diverged, when the first did, and why; empty if none did."""
+    found = np.flatnonzero(diverged_at >= 0)
+    if not len(found):
+        return ""
+    first = int(found[np.argmin(diverged_at[found])])
+    when = f"run {first} first at t = {request.clock.start(int(diverged_at[first])):.6g} s"
+    return f"{len(found)} of {request.number} runs diverged, {when}; {describe_pole(request, first)}"
+
+
+def warn_of_divergence(request: Request, diverged_at: NDArray[np.int64], stacklevel: int = 4) -> None:
+    """Issue a DivergenceWarning if runs diverged."""
+    if text := describe_divergence(request, diverged_at):
+        warnings.warn(f"{text}. Their results are NaN.", DivergenceWarning, stacklevel=stacklevel)
+
+
+def warn_of_contacts(batch: Batch, stacklevel: int = 4) -> None:
+    """Issue a ContactWarning if contacts are lost."""
+    if text := batch.lost_contacts:
+        words = f"{text}. Their motion is not the robot's from then on."
+        warnings.warn(words, ContactWarning, stacklevel=stacklevel)
 
 
 def carry_out(
-    asked: BatchRequest,
+    request: Request,
+    repeat: Callable[[int], Run],
     threads: Threads = None,
     scheduler: Scheduler = None,
     chunk: int | None = None,
     file: str | Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[float], object] | None = None,
+    shape: tuple[int, ...] = (),
 ) -> Batch:
-    """A request carried out, chunk by chunk."""
-    plan, total = asked.plan, asked.number
+    """Compute a request, chunk by chunk."""
+    assert request.plan is not None
+    plan, total = replace(request.plan, stream=request.plan.stream.sampled()), request.number
     size = _chunk(plan, total, chunk, count_workers(threads, scheduler))
-    shape = (total, plan.kept, len(plan.columns))
-    _fits(plan, total, shape, file)
+    sizes = (total, plan.kept, len(plan.columns))
+    _fits(plan, total, sizes, file)
     last = np.empty((total, plan.n + plan.loop.size["y"]))
     diverged, residual = np.empty(total, np.int64), np.empty(total)
     tree, done = Tree(), 0
-    with _rows(plan, shape, file) as rows:
-        for piece in compute_pieces(plan, total, size, asked.cut, threads, scheduler):
+    with _rows(plan, sizes, file) as rows:
+        for piece in compute_pieces(plan, total, size, request.cut, threads, scheduler):
             at = slice(piece.first, piece.first + len(piece.last))
             last[at], diverged[at], residual[at] = piece.last, piece.diverged, piece.residual
             if rows is not None:
@@ -439,17 +421,18 @@ def carry_out(
                 tree.join(piece.tree)
             done += len(piece.last)
             if progress is not None:
-                progress(done, total)
+                progress(done / total)
     if rows is not None and file is not None:
         rows = np.load(file, mmap_mode="r")
-    t = plan.dt * np.append(np.arange(plan.kept - 1) * plan.every, plan.steps)
     moments = tree.total() if plan.rows == "statistics" else None
-    own = len(asked.states) - len(asked.measures)
-    found = finish_measures(asked.measures, last[:, own : len(asked.states)], plan.steps * plan.dt)
+    loop = request.loop
+    states = loop.flow.states
+    found = finish_measures(loop.measures, last[:, len(states) - len(loop.measures) : len(states)], plan.clock.duration)
     ground = {name: found.pop(name) for name in (CONTACT_EXCESS, CONTACT_DOUBT) if name in found}
-    columns = (*asked.states, *asked.outputs)
+    columns = (*states, *loop.flow.outputs)
     names = tuple(columns[k] for k in plan.columns)
-    return Batch(t, names, rows, moments, columns, last, diverged, residual, found, ground, asked)
+    rest = (last, diverged, residual, found, ground, request, repeat, shape)
+    return Batch(plan.clock.t, names, rows, moments, columns, *rest)
 
 
 def _rows(plan: Plan, shape: tuple[int, ...], file: str | Path | None) -> AbstractContextManager[Array | None]:
@@ -461,7 +444,7 @@ def _rows(plan: Plan, shape: tuple[int, ...], file: str | Path | None) -> Abstra
 
 
 def _chunk(plan: Plan, total: int, chunk: int | None, workers: int) -> int:
-    """Rollouts in a chunk: as asked, or what fits into WORKING bytes and takes about a second, but several for each
+    """Runs in a chunk: as asked, or what fits into WORKING bytes and takes about a second, but several for each
     worker; a multiple of the vector's width."""
     if chunk is not None:
         return count("chunk", chunk, 1)
@@ -476,267 +459,18 @@ def _fits(plan: Plan, total: int, shape: tuple[int, ...], file: str | Path | Non
     """Refuse, before anything is allocated, what memory would not hold."""
     ends = 8 * total * (plan.n + plan.loop.size["y"] + 2)
     rows = 8 * math.prod(shape) if plan.rows == "all" and file is None else 0
-    free = free_memory()
-    if free is not None and ends + rows > SHARE * free:
-        hint = "keep fewer names, every=… larger, keep='statistics', or a file=" if rows else "fewer rollouts at a time"
-        needs = f"{shape[1]} rows × {shape[2]} numbers needs {size_in_words(ends + rows)}"
-        raise InputError(
-            f"the result of {total} rollouts × {needs}, and {size_in_words(free)} of memory are free: {hint}"
-        )
     needed = plan.needed() * plan.loop.width
+    free = free_memory() if max(ends + rows, needed) > SMALL else None
+    if free is not None and ends + rows > SHARE * free:
+        hint = (
+            "keep fewer names, Solver(every=…) larger, keep='statistics', or a file="
+            if rows
+            else "fewer runs at a time"
+        )
+        needs = f"{shape[1]} rows × {shape[2]} numbers needs {size_in_words(ends + rows)}"
+        raise InputError(f"the result of {total} runs × {needs}, and {size_in_words(free)} of memory are free: {hint}")
     if free is not None and needed > max(SHARE * free, WORKING):
         raise InputError(
-            f"{plan.steps} steps of a few rollouts need {size_in_words(needed)} while they run, and "
+            f"{plan.steps} steps of a few runs need {size_in_words(needed)} while they run, and "
             f"{size_in_words(free)} of memory are free: a shorter duration, a longer dt, or every= larger"
         )
-
-
-# ----------------------------------------------------------------------------------------------------- what is given
-def _read_names(what: str, value: object) -> dict[str, Value]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise InputError(f"{what} is a dictionary of names and values, got {type(value).__name__}")
-    return dict(value)
-
-
-def _whole_steps(duration: float, dt: float) -> int:
-    whole, steps = whole_steps(duration, dt), duration / dt
-    if abs(steps - whole) > 1e-6 * whole:
-        raise InputError(f"duration {duration!r} s is not a whole number of steps of {dt!r} s: {steps:.6g}")
-    return whole
-
-
-def _close(
-    plant: Flow,
-    law: Law | None,
-    reference: object,
-    given: Mapping[str, Value],
-    added: Mapping[str, Value],
-    measures: Measures,
-    torque_limits: object,
-    eyes: Sensors,
-    sampling: Sampling,
-    watched: bool,
-) -> tuple[ClosedLoop, Reference | None]:
-    """The loop, made once for the same of everything, and the reference."""
-    if law is None and reference is not None:
-        raise InputError("a reference is what a controller follows, and there is none")
-    if law is None and torque_limits is not None:
-        raise InputError("torque_limits clip what a controller puts out, and there is none")
-    rows, motion = read_measures(measures.names), read_reference(reference)
-    if watched and plant.contacts is not None:
-        for name in (CONTACT_EXCESS, CONTACT_DOUBT)[: 1 if plant.contacts.exact else 2]:
-            rows[name] = Measure("∫ by how much contacts pull, slip or tilt dt", "")
-    if measures.error is not None and not any("e" in row.needs for row in rows.values()):
-        raise InputError("error= says what measures of errors compare, and none is asked for: give measures=")
-    if law is not None:
-        if motion is not None and not law.follows:
-            raise InputError(f"{law.name!r} follows nothing: give no reference")
-        missing = [name for name in law.follows if name not in given]
-        if motion is None and missing and len(missing) == len(law.follows):
-            raise InputError(f"{law.name!r} follows {missing[0]}, …: give a reference, or parameters of these names")
-    words: dict[str, object] = {
-        "disturbed": tuple(name for name in added if law is not None and name in law.outputs),
-        "limits": tuple(read_torque_limits(torque_limits, law.outputs, plant).items()) if law is not None else (),
-        "sample": sampling.period,
-        "delay": sampling.delay,
-        "quantization": eyes.steps(law, plant),
-        "noisy": eyes.noise is not None,
-        "measures": tuple(rows.items()),
-    }
-    if measures.error is not None:
-        bare = _make_loop(plant, Same(law), None, tuple({**words, "measures": ()}.items()))
-        words["error"] = tuple(read_errors(bare.base, plant.positions, law, measures.error).items())
-    key = tuple(motion.point.tolist()) if isinstance(motion, SetPoint) else motion and Same(motion)
-    return _make_loop(plant, Same(law), key, tuple(words.items())), motion
-
-
-@lru_cache(maxsize=LOOPS)
-def _make_loop(
-    plant: Flow, law: Same, motion: Same | tuple[float, ...] | None, words: tuple[tuple[str, object], ...]
-) -> ClosedLoop:
-    own = cast("Law | None", law.it)
-    followed = (
-        SetPoint(np.array(motion)) if isinstance(motion, tuple) else cast("Reference | None", motion and motion.it)
-    )
-    follow = follow_reference(own, followed) if own is not None and followed is not None else None
-    named: dict[str, object] = {
-        name: dict(value) if name in ("limits", "measures", "error") else value  # type: ignore[call-overload]
-        for name, value in words
-    }
-    return ClosedLoop(plant, own, follow, **named)  # type: ignore[arg-type]
-
-
-def _by_input(loop: ClosedLoop, given: Mapping[str, Value], added: Mapping[str, Value]) -> dict[str, Value]:
-    """Everything given, by the names of the loop's inputs."""
-    result, known = dict(given), loop.inputs
-    for name, value in added.items():
-        key = f"{name}{DISTURBANCE}" if name in loop.disturbed else name
-        if key not in known or key in given:
-            raise unknown(f"input of {loop.flow_name!r} to disturb", name, loop.commands or known)
-        result[key] = value
-    own = tuple(name for name in known if not name.endswith(START))
-    for name in given:
-        if name not in own:
-            raise unknown(f"parameter of {loop.flow_name!r}", name, own)
-    return result
-
-
-def _read_seed(seed: object, eyes: Sensors, values: Sequence[Value | None]) -> int:
-    if eyes.seed is not None:
-        raise InputError("the seed of a batch is that of all that is drawn: give seed= to rollouts, not to its sensors")
-    number = read_seed(0 if seed is None else seed)
-    if seed is not None and not any(isinstance(value, (Distribution, Noise)) for value in values):
-        raise InputError("seed is that of what is drawn, and nothing is: give a distribution, or leave seed out")
-    return number
-
-
-def _is_row(value: Value | None) -> bool:
-    """Whether a value changes from step to step."""
-    return isinstance(value, Noise) or not (value is None or isinstance(value, Distribution) or np.ndim(value) != 2)
-
-
-def _shared(wiring: Wiring, motion: Reference | None, steps: int, dt: float, hold: int) -> Array | None:
-    """What follows the rows in u, the same for all rollouts, (steps + 1, k); the last row is for the end, where no
-    sample is due."""
-    if not wiring.moving and not wiring.flagged:
-        return None
-    places = np.arange(steps + 1)
-    parts = wiring.tail(places, dt, hold)
-    if wiring.flagged:
-        parts[-1][-1] = 0.0
-    if wiring.moving and motion is not None:
-        r = np.concatenate(motion(wiring.times(places, dt)), -1)[..., : len(wiring.moving)]
-        parts.insert(0, r.reshape(len(places), -1))
-    return np.concatenate(parts, -1)
-
-
-@lru_cache(maxsize=LOOPS)
-def _begin_kernel(loop: ClosedLoop, wiring: Wiring) -> Kernel:
-    """How a rollout begins, of one row (x, p, u)."""
-    n, l, read = len(loop.flow.states), len(wiring.held), wiring.reader(loop.flow)
-
-    def of_row(v: Scalars) -> list[Scalar]:
-        return loop.begin(v[:n], read(0.0, v[n + l :], v[n : n + l]))
-
-    return compile_function(of_row, [(n + l + wiring.size,)], [(n,)], f"{loop.flow_name} start", arguments=("v",))
-
-
-def _column(name: str, size: int, value: Value, arrays: dict[str, Array], one: str = "") -> Column:
-    """`size` numbers a rollout; an array of all rollouts goes into `arrays`."""
-    if isinstance(value, Distribution):
-        if value.shape not in ((size,), ()):
-            raise InputError(f"{name} is drawn as {value.shape[0]} numbers, and it has {size}{one}")
-        if value.shape == () and size > 1:
-            spread = (np.full(size, value.a), np.full(size, value.b))
-            if value.kind == "choice":
-                raise InputError(f"a choice gives one number, and {name} has {size}{one}")
-            value = Distribution(value.kind, *spread, (size,))
-        return Column(name, size, value)
-    x = array(name, value)
-    core = (size,) if size != 1 or one else ()
-    if x.shape == core:
-        return Column(name, size, x.reshape(1, size))
-    if x.ndim == len(core) + 1 and x.shape[1:] == core:
-        if len(x) == 0:
-            raise InputError(f"{name} is empty: there is no rollout")
-        arrays[name] = x.reshape(len(x), size)
-        return Column(name, size, None)
-    wanted = f"(B, {size}) or ({size},){one}" if core else "one number, (B,), or (B or 1, steps) for one that moves"
-    raise InputError(f"{name} has shape {x.shape}; it must be {wanted}")
-
-
-def _row_column(name: str, value: Value, steps: int, arrays: dict[str, Array]) -> Column:
-    if isinstance(value, Noise):
-        return Column(name, 1, value)
-    x = array(name, value)
-    if x.shape[1] != steps:
-        raise InputError(f"{name} has shape {x.shape}; what moves must be (B or 1, {steps}), one number per step")
-    if len(x) > 1:
-        arrays[name] = x
-    return Column(name, 1, x if len(x) == 1 else None)
-
-
-def _starts(
-    plant: Flow, q0: Value | None, qd0: Value | None, x0: Value | None, number: object, seed: int
-) -> list[tuple[str, int, Value]]:
-    """(name, size, value) of the parts of the plant's state."""
-    n, size = plant.n, len(plant.states)
-    q0, qd0 = (
-        cast("Value | None", in_joint_order(name, value, plant.states[:n]))
-        for name, value in (("q0", q0), ("qd0", qd0))
-    )
-    if x0 is not None:
-        if q0 is not None or qd0 is not None:
-            raise InputError("give x0, the whole state, or q0 and qd0, not both")
-        return [("x0", size, x0 if plant.velocities is None else _started(plant, (("x0", size, x0),), number, seed))]
-    if q0 is None:
-        raise InputError("give q0, where the rollouts begin" if n else f"give x0: {plant.name!r} names no positions")
-    if n == 0:
-        raise InputError(f"{plant.name!r} names no positions: give x0")
-    rates = n if plant.velocities is None and plant.start is not None else plant.nv
-    rest = np.zeros(rates) if qd0 is None else qd0
-    if plant.start is not None or plant.check is not None:
-        return [("x0", size, _started(plant, (("q0", n, q0), ("qd0", rates, rest)), number, seed))]
-    nq, nv = plant.nq, plant.nv
-    return [("q0", nq, q0), ("qd0", nv, rest), ("rest", size - nq - nv, np.zeros(size - nq - nv))]
-
-
-def _started(plant: Flow, given: Sequence[tuple[str, int, Value]], number: object, seed: int) -> Array:
-    """(B, states) of a plant that makes its state of (q, q̇) by itself, or looks at it: constrained, flexible, with
-    joints that stick or whose positions are no vector. `given`: (name, size, value) of q0 and qd0, or of x0."""
-    arrays: dict[str, Array] = {}
-    drawn = any(isinstance(value, Distribution) for _, _, value in given)
-    shown = f": the {'positions' if len(given) > 1 else 'states'} of {plant.name!r}"
-    parts = [_column(name, size, value, arrays, shown) for name, size, value in given]
-    total = _total(arrays, number if drawn else None, parts)
-    values = [
-        c.value.draw(seed, c.name, 0, total)
-        if isinstance(c.value, Distribution)
-        else np.broadcast_to(arrays[c.name] if c.value is None else np.asarray(c.value), (total, c.size))
-        for c in parts
-    ]
-    made = start_state(plant, *map(np.asarray, values)) if len(values) > 1 else np.asarray(values[0])
-    if plant.check is not None:
-        plant.check(made)
-    return made[0] if total == 1 and not arrays and not drawn else made
-
-
-def _initial(loop: ClosedLoop, parts: Sequence[tuple[str, int, Value]], arrays: dict[str, Array]) -> list[Column]:
-    shown = f": the states of {loop.plant.name!r}, {', '.join(loop.plant.states[:3])}, …"
-    columns = [_column(name, size, value, arrays, shown) for name, size, value in parts]
-    own = np.array(loop.initial, float)
-    return [*columns, Column("z", len(own), own[None])]
-
-
-def _total(arrays: Mapping[str, Array], number: object, columns: Sequence[Column]) -> int:
-    if number is not None:
-        total = count("number", number, 1)
-        for name, x in arrays.items():
-            if len(x) != total:
-                raise InputError(f"{name} is given for {len(x)} rollouts, and others for {total}")
-        return total
-    if arrays:
-        sizes = {len(x): name for name, x in reversed(list(arrays.items()))}
-        for size in sizes:
-            if size != max(sizes):
-                most = f"{sizes[max(sizes)]} for {max(sizes)}"
-                raise InputError(f"{sizes[size]} is given for {size} rollouts, and {most}")
-        return max(sizes)
-    if any(isinstance(column.value, (Distribution, Noise)) for column in columns):
-        raise InputError("everything is drawn or the same for all: say how many rollouts, number=…")
-    return 1
-
-
-def _kept(loop: ClosedLoop, keep: str | Sequence[str]) -> tuple[tuple[str, ...], str]:
-    every_name = (*loop.base.states, *loop.outputs)
-    if isinstance(keep, str) and keep in KEEP:
-        return (() if keep == "final" else every_name), keep
-    names = (keep,) if isinstance(keep, str) else tuple(keep)
-    for name in names:
-        if name not in every_name:
-            raise unknown("state or output to keep", name, (*KEEP, *every_name))
-    if not names:
-        raise InputError("keep names nothing: 'final', 'all', 'statistics', or names of states and outputs")
-    return tuple(dict.fromkeys(names)), "all"

@@ -190,14 +190,8 @@ class Noise:
         for name, value in (("std", self.std), ("hold", 0.0 if self.hold is None else self.hold)):
             number(f"{name} of Noise", value, least=0.0)
 
-    def draw(self, seed: int, name: str, first: int, count: int, steps: int, dt: float) -> Array:
-        """(count, steps)."""
-        held = max(round(self.hold / dt), 1) if self.hold else 1
-        u, v = pairs(seed, name, first, count, -(-steps // held))
-        return np.repeat(_normal(u, v, np.zeros(()), np.asarray(self.std)), held, 1)[:, :steps]
-
-    def samples(self, seed: int, name: str, first: int, count: int) -> Array:
-        """(count,): the numbers first, … that rollout 0 meets one after the other."""
-        skipped = first % 2
-        u, v = pairs(seed, name, 0, 1, count + skipped, first // 2)
-        return _normal(u, v, np.zeros(()), np.asarray(self.std))[0, skipped:]
+    def draw(self, seed: int, name: str, first: int, count: int, samples: NDArray[np.int64]) -> Array:
+        """Return the noise of runs first, … at these samples, whose numbers do not decrease, (count, samples)."""
+        begin = int(samples[0]) // 2 * 2
+        u, v = pairs(seed, name, first, count, int(samples[-1]) - begin + 1, begin // 2)
+        return _normal(u, v, np.zeros(()), np.asarray(self.std))[:, samples - begin]

@@ -16,15 +16,14 @@ from dalembert.compile.rollout import Call, Rollout, compile_rollout
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Array, Flow, Scalar, Scalars
 from dalembert.scalar import where
-from dalembert.simulation.feed import Wiring
+from dalembert.simulation.driver import Ask, Driver
 from dalembert.simulation.steps import METHODS, Method, Rates
+from dalembert.simulation.stream import Clock, Wiring
 
 LOOPS = 16  # compiled loops that are kept: each keeps its system, with all its kernels, alive
-PIECE = 300_000_000  # operations in one call of the loop, a fifth of a second: an interrupt waits no longer
 MOST_STEPS = 10**12  # of a run: a week and a half at a microsecond each
 HALVINGS = 7  # of a step, at most, until half of it gives the same
 WHOLE = 1e-9  # of a step: times that differ by less are the same
-Ask = Callable[[float, Array, Array, Array], Array]  # (t, x, u, p) → x after a sample, of all runs
 Asks = Callable[[Wiring, int], Ask]  # begins so many runs
 R = TypeVar("R")
 
@@ -95,60 +94,18 @@ def integrate(
     if asks is not None and len(batch) != 1:
         raise InputError(f"runs that are asked are given as rows, (B, …); here {batch}")
     ask = None if asks is None else asks(wiring, batch[0])
-    diverged = fill(
-        rollout, np.broadcast_to(x, (*batch, x.shape[-1])), inputs, p, steps, dt, t0, every, X, Y, end, ask, hold
-    )
+    steady, clock = inputs.shape[-2] == 1, Clock(steps * dt, dt, steps, every)
+
+    def blocks(step: int, many: int) -> Array:
+        if step == steps and end is not None:
+            return end
+        return inputs if steady else inputs[..., step : step + many, :]
+
+    driver = Driver(rollout, clock, blocks, p, hold, ask, t0, end is not None)
+    diverged = driver.fill(np.broadcast_to(x, (*batch, x.shape[-1])), X, Y)
     lost = X[..., -1, -1] if judged else np.zeros(batch)
     t = t0 + dt * np.append(np.arange(kept) * every, steps)
     return Integration(t, X[..., :n], Y, diverged, np.array(lost))
-
-
-def fill(
-    rollout: Rollout,
-    x: Array,
-    u: Array,
-    p: Array,
-    steps: int,
-    dt: float,
-    t0: float,
-    every: int,
-    X: Array,
-    Y: Array,
-    u_end: Array | None = None,
-    ask: Ask | None = None,
-    hold: int = 1,
-) -> NDArray[np.int64]:
-    """Fill X and Y, in pieces short enough to be interrupted between; the steps that diverged. `u_end` (..., 1, m): the
-    inputs with which the end is observed, if not those of the last step. `ask`: takes the samples, every `hold` steps,
-    where the loop does not: (t, x, u, p) → x."""
-    batch = X.shape[:-2]
-    work = max(rollout.operations, 1) * max(math.prod(batch), 1)
-    piece = max(PIECE // work, 1)
-    piece = piece // every * every or piece
-    between = np.empty((*batch, 1, X.shape[-1])), np.empty((*batch, 1, Y.shape[-1]))
-    mark, found = np.empty(batch), np.full(batch, -1, np.int64)
-    last_x, last_y = np.empty((*batch, X.shape[-1])), np.empty((*batch, Y.shape[-1]))
-    varying = u.shape[-2] > 1
-    first = 0
-    with np.errstate(all="ignore"):  # what is not finite is told by `diverged_at`
-        while first < max(steps, 1):
-            many = min(piece, steps - first) if piece >= every else min(piece, steps - first, every - first % every)
-            if ask is not None:  # to the next sample, and from a kept row on by whole rows
-                many = min(many, hold - first % hold)
-                many = min(many, every - first % every) if first % every else many - max(many - every, 0) % every
-            rows = slice(first // every, -(-(first + many) // every))
-            kept = (X[..., rows, :], Y[..., rows, :]) if first % every == 0 else between
-            part = u[..., first : first + many, :] if varying else u
-            if ask is not None and first % hold == 0 and steps:
-                x = ask(t0 + first * dt, x, part[..., 0, :], p)
-            rollout(x, part, p, many, dt, t0, min(every, max(many, 1)), first, (*kept, last_x, last_y, mark))
-            found = np.where((found < 0) & (mark >= 0), mark.astype(np.int64), found)
-            x = last_x.copy()
-            first += max(many, 1)
-        if u_end is not None and steps:
-            rollout(x, u_end, p, 0, dt, t0, 1, steps, (X[..., :0, :], Y[..., :0, :], last_x, last_y, mark))
-    X[..., -1, :], Y[..., -1, :] = last_x, last_y
-    return found
 
 
 def refine(run: Callable[[int], R], agree: Callable[[R, R], NDArray[np.bool_]]) -> tuple[R, NDArray[np.bool_], int]:
@@ -236,6 +193,15 @@ def whole_steps(duration: float, dt: float) -> int:
     return max(round(duration / dt), 1)
 
 
+def count_steps(duration: float, dt: float) -> tuple[int, float]:
+    """Return the number of steps until `duration`, and the length of the last one [s] if it is shorter, else 0."""
+    steps = whole_steps(duration, dt)
+    if abs(steps * dt - duration) <= WHOLE * duration:
+        return steps, 0.0
+    whole = math.floor(duration / dt)
+    return whole + 1, duration - whole * dt
+
+
 def whole_ratio(name: str, value: float, unit_name: str, unit: float) -> int:
     """How often a unit of time goes into another; refused where it is no whole number."""
     whole = round(value / unit)
@@ -300,7 +266,7 @@ def _inputs(flow: Flow, free: tuple[str, ...], u: ArrayLike | None, steps: int) 
 
 def _with_flags(u: Array, wiring: Wiring, steps: int, dt: float, hold: int) -> Array:
     """u (..., steps, m + 1): whether a sample is due after the inputs of each step."""
-    flags = wiring.tail(np.arange(max(steps, 1)), dt, hold)[-1]
+    flags = wiring.tail(np.arange(max(steps, 1)), Clock(steps * dt, dt, steps), hold)[-1]
     shape = (*u.shape[:-2], len(flags))
     return np.concatenate((np.broadcast_to(u, (*shape, u.shape[-1])), np.broadcast_to(flags, (*shape, 1))), -1)
 

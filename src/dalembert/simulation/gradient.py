@@ -1,8 +1,7 @@
-"""Derivatives of a loss of rollouts in starts, controls, gains and parameters: a compiled adjoint, B rollouts at once.
+"""Derivatives of losses of runs in starts, inputs, gains and parameters: a compiled adjoint, B runs at once.
 
-`rollout_gradient` takes the words of `rollouts`, a loss and the names to differentiate by. `rollout_function` is the
-rollout as a function of arrays, f(x0, controls, parameters) → states, with its pull-back: what JAX and PyTorch are
-given (`interchange`), and with the derivatives of all states, which least squares want.
+`find_gradient` is the work of `Experiment.gradient`. `RunFunction` is a run as a function of arrays with its pull-back:
+JAX and PyTorch call it (`interchange`), and least squares use its derivatives of all states.
 """
 
 from __future__ import annotations
@@ -24,17 +23,14 @@ from dalembert.compile.interpret import replay
 from dalembert.compile.rollout import Rollout
 from dalembert.errors import InputError, choose, unknown
 from dalembert.flow import Array, Scalar, Scalars
-from dalembert.law import read_law
-from dalembert.simulation.batch import BatchRequest, Value, carry_out, read_request
-from dalembert.simulation.fixed_step import LOOPS, list_names
-from dalembert.simulation.loop import DISTURBANCE
-from dalembert.simulation.measures import Measures, finish_measures
-from dalembert.simulation.options import Sensors
+from dalembert.simulation.fixed_step import LOOPS
+from dalembert.simulation.measures import finish_measures
 from dalembert.simulation.plan import Plan, Same
+from dalembert.simulation.request import STARTS, Request
+from dalembert.simulation.stream import Column, Cut
 
-TILES = 4  # vectors of rollouts that go back together: what they need stays in the cache
+TILES = 4  # vectors of runs that go back together: what they need stays in the cache
 STEP = 1e-100  # of the complex step by which what finishes a measure is differentiated
-STARTS = ("q0", "qd0", "x0")
 
 
 @dataclass(frozen=True)
@@ -55,9 +51,11 @@ Wanted = str | Sequence[str] | Mapping[str, float] | Loss
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Gradient:
-    """`loss` (B,), and its derivatives by name: q0, qd0, x0 (B, n), a parameter (B,), one that moves (B, steps).
-    last (B, states): the ends of the rollouts. diverged_at (B,): the step after which the state was not finite, −1
-    where none; loss and derivatives are NaN there."""
+    """A loss of B runs, and its derivatives.
+
+    `loss` (B,). `gradient` by the names of `wrt`: q0, qd0, x0 (B, n), a parameter (B,), several of one name (B, k), one
+    with a number per step (B, steps), several (B, steps, k). `last` (B, states): the ends of the runs. `diverged_at`
+    (B,): the step after which the state was not finite, -1 where none; loss and derivatives are NaN there."""
 
     loss: Array
     gradient: dict[str, Array]
@@ -75,101 +73,43 @@ class Gradient:
 
     def __repr__(self) -> str:
         diverged = f"{int((self.diverged_at >= 0).sum())} diverged"
-        return f"<Gradient of {len(self)} rollouts by {', '.join(self.gradient)}; {diverged}>"
+        return f"<Gradient of {len(self)} runs by {', '.join(self.gradient)}; {diverged}>"
 
 
-def rollout_gradient(
-    system: object,
-    controller: object = None,
-    q0: Value | None = None,
-    qd0: Value | None = None,
-    *,
-    loss: Wanted,
-    of: Sequence[str] | str,
-    duration: float,
-    dt: float,
-    method: str = "rk4",
-    x0: Value | None = None,
-    reference: object = None,
-    parameters: Mapping[str, Value] | None = None,
-    disturbances: Mapping[str, Value] | None = None,
-    payload: Sequence[float] | bool | None = None,
-    friction: bool | str | None = None,
-    sensors: Sensors | None = None,
-    torque_limits: object = None,
-    error: Mapping[str, object] | None = None,
-    number: int | None = None,
-    seed: int | None = None,
-) -> Gradient:
-    """The loss of B rollouts and its derivatives by the names in `of`, for the price of five to nine rollouts,
-    however many names.
-
-    `loss`: measures by name, with weights if a mapping, {"rms_error": 1.0, "rms_torque": 1e-3}, or a `Loss` over
-    scalars. `of`: "q0", "qd0" or "x0"; gains, parameters of the system (`flow_parameters`: "link1:m", …, whose values
-    are the system's own unless given), inputs by name, disturbances. The other words are those of `rollouts`. Memory
-    grows with the root of the steps. A rollout gives the same bits alone and in any batch."""
-    names = (of,) if isinstance(of, str) else tuple(of)
-    if not names:
-        raise InputError("of= names what to differentiate by: 'q0', a gain, a parameter, an input")
-    given = _with_own(system, parameters, names)
-    rows = {} if isinstance(loss, Loss) else _weights(loss)
-    if error is not None and not rows:
-        raise InputError("error= says what measures of errors compare, and the loss is none: leave it out")
-    asked = read_request(
-        *(system, controller, (q0, qd0, x0), duration, dt, method, reference, given, disturbances, payload, friction),
-        *(sensors, torque_limits, Measures(tuple(rows), error), None, "final", number, seed),
-    )
-    _check_traced(asked)
-    places = {name: _find_column(asked.plan, name) for name in names}
-    weigh = _LossOfStates(asked, loss) if isinstance(loss, Loss) else _LossOfMeasures(asked, rows)
-    moving = any(name in (c.name for c in asked.plan.moving) for name in places.values())
+def find_gradient(request: Request, loss: Wanted, wrt: Sequence[str]) -> Gradient:
+    """Return the loss of B runs and its derivatives by the names in `wrt`."""
+    assert request.plan is not None
+    plan = replace(request.plan, stream=request.plan.stream.sampled())
+    wanted = {name: _find_columns(request, name) for name in wrt}
+    weigh = _LossOfStates(request, loss) if isinstance(loss, Loss) else _LossOfMeasures(request, read_weights(loss))
+    moving = any(c.moves for columns in wanted.values() for c in columns)
     parts = [
-        _pull_back(asked.plan, first, count, asked.cut(first, count), weigh, moving)
-        for first, count in _chunks(asked.plan, asked.number)
+        _pull_back(plan, first, count, request.cut(first, count), weigh, moving)
+        for first, count in _chunks(plan, request.number)
     ]
     values = np.concatenate([part.loss for part in parts])
-    found = {name: np.concatenate([part.by_name[place] for part in parts]) for name, place in places.items()}
-    last = np.concatenate([part.pulled.last[:, : asked.plan.n] for part in parts])
+    found = {}
+    for name, columns in wanted.items():
+        bars = [np.concatenate([part.by_name[c.name] for part in parts]) for c in columns]
+        one = bars[0] if len(bars) == 1 else np.stack(bars, -1)
+        found[name] = one[:, 0] if one.shape[-1] == 1 and len(bars) == 1 and name not in STARTS else one
+    last = np.concatenate([part.pulled.last[:, : plan.n] for part in parts])
     diverged = np.concatenate([part.pulled.diverged for part in parts])
-    asked.warn_of_divergence(diverged)
-    if asked.contacts is not None:  # the loop that is differentiated does not look at them
-        start, kept = (q0, qd0, x0), (Measures(), None, "final", number, seed)
-        acting = (given, disturbances, payload, friction, sensors, torque_limits)
-        words = (system, controller, start, duration, dt, method, reference, *acting, *kept)
-        carry_out(read_request(*words, watched=True)).warn_of_contacts()
-    return Gradient(values, found, asked.states, last, diverged)
+    return Gradient(values, found, request.loop.flow.states, last, diverged)
 
 
-def _check_traced(asked: BatchRequest) -> None:
-    if asked.plan.asks is not None:
-        raise InputError("a law with a memory of its own has no derivative here: only laws that are traced have")
-
-
-def _with_own(system: object, parameters: Mapping[str, Value] | None, names: Sequence[str]) -> dict[str, Value]:
-    """What is given, and the system's own values of parameters that are named and not given."""
-    if parameters is not None and not isinstance(parameters, Mapping):
-        raise InputError(f"parameters is a dictionary of names and values, got {type(parameters).__name__}")
-    given = dict(parameters or {})
-    own: Mapping[str, float | None] = getattr(system, "flow_parameters", {})
-    for name in names:
-        if name in own and name not in given:
-            value = own[name]
-            if value is None:
-                raise InputError(f"{name!r} has no value: give one, parameters={{{name!r}: …}}")
-            given[name] = value
-    return given
-
-
-def _find_column(plan: Plan, name: str) -> str:
-    """The column that a user's name means."""
-    known = [c.name for c in (*plan.initial, *plan.held, *plan.moving) if c.name not in ("rest", "z")]
-    for found in (name, f"{name}{DISTURBANCE}"):
-        if found in known:
-            return found
+def _find_columns(request: Request, name: str) -> tuple[Column, ...]:
+    """The columns that a name of the user's means."""
+    if name in request.names:
+        return request.names[name]
+    starts = {c.name: (c,) for c in request.initial if c.name in STARTS}
+    if name in starts:
+        return starts[name]
+    known = [*starts, *request.names]
     if name in STARTS:
         why = f"give {name}=, or differentiate by {known[0]}"
         why = "of what checks or makes its own, the whole state: differentiate by x0" if known[0] == "x0" else why
-        raise InputError(f"{name} is not what these rollouts begin with: {why}")
+        raise InputError(f"{name} is not what these runs begin with: {why}")
     raise unknown("name to differentiate by", name, known)
 
 
@@ -210,22 +150,23 @@ class _LossOfMeasures:
 
     along = None
 
-    def __init__(self, asked: BatchRequest, weights: Mapping[str, float]) -> None:
-        self.asked, self.weights = asked, weights
-        self.first = len(asked.states) - len(asked.measures)
-        self.T = asked.plan.steps * asked.plan.dt
+    def __init__(self, asked: Request, weights: Mapping[str, float]) -> None:
+        self.weights = weights
+        self.states, self.measures = asked.loop.flow.states, asked.loop.measures
+        self.first = len(self.states) - len(self.measures)
+        self.T = asked.clock.duration
 
     def _finished(self, values: NDArray[np.inexact[Any]]) -> NDArray[np.inexact[Any]]:
         """(B, measures)."""
-        found = finish_measures(self.asked.measures, values, self.T)  # type: ignore[arg-type]
+        found = finish_measures(self.measures, values, self.T)  # type: ignore[arg-type]
         return np.stack([w * found[name] for name, w in self.weights.items()], -1)
 
     def value(self, last: Array) -> Array:
-        return self._finished(last[:, self.first : len(self.asked.states)]).sum(-1).real
+        return self._finished(last[:, self.first : len(self.states)]).sum(-1).real
 
     def end(self, last: Array) -> Array:
         """Each measure has its own entry of the state, so that one complex step does for all."""
-        at = slice(self.first, len(self.asked.states))
+        at = slice(self.first, len(self.states))
         weights = np.zeros_like(last)
         weights[:, at] = self._finished(last[:, at] + 1j * STEP).imag / STEP
         return weights
@@ -234,8 +175,9 @@ class _LossOfMeasures:
 class _LossOfStates:
     """A `Loss`, as kernels of its value and slope."""
 
-    def __init__(self, asked: BatchRequest, loss: Loss) -> None:
-        self.plan, n = asked.plan, len(asked.states)
+    def __init__(self, asked: Request, loss: Loss) -> None:
+        self.clock, n = asked.clock, len(asked.loop.flow.states)
+        self.n = n
         shown = ("t", "x")
         try:
             self.final = loss.final and compile_function(loss.final, [(n,)], [()], "final loss", arguments=("x",))
@@ -249,14 +191,14 @@ class _LossOfStates:
         self.sum = 0.0  # of the running part, filled on the way back
 
     def value(self, last: Array) -> Array:
-        ends = self.final(last[:, : self.plan.n]) if self.final is not None else 0.0
+        ends = self.final(last[:, : self.n]) if self.final is not None else 0.0
         return np.asarray(ends + self.sum)
 
     def end(self, last: Array) -> Array:
         self.sum = 0.0
         weights = np.zeros_like(last)
         if self.final is not None:
-            weights[:, : self.plan.n] = self.final.derivative("x")(last[:, : self.plan.n])
+            weights[:, : self.n] = self.final.derivative("x")(last[:, : self.n])
         return weights
 
     @property
@@ -265,7 +207,7 @@ class _LossOfStates:
 
     def _along(self, first: int, x: Array) -> Array:
         assert self.running is not None
-        dt, n = self.plan.dt, self.plan.n
+        dt, n = self.clock.dt, self.n
         t = dt * np.arange(first, first + x.shape[1])
         weights = np.zeros(x.shape)
         weights[..., :n] = dt * self._slope(t, x[..., :n])
@@ -278,7 +220,7 @@ class _LossOfStates:
         return self.running.derivative("x")
 
 
-def _weights(loss: object) -> dict[str, float]:
+def read_weights(loss: object) -> dict[str, float]:
     loss = (loss,) if isinstance(loss, str) else loss
     if not isinstance(loss, (Mapping, Sequence)) or not loss:
         raise InputError(
@@ -305,20 +247,17 @@ class _Part:
 
 
 def _pull_back(
-    plan: Plan,
-    first: int,
-    count: int,
-    cut: dict[str, Array],
-    weigh: _LossOfMeasures | _LossOfStates | _LossOfRows,
-    moving: bool,
+    plan: Plan, first: int, count: int, cut: Cut, weigh: _LossOfMeasures | _LossOfStates | _LossOfRows, moving: bool
 ) -> _Part:
-    """The derivatives of rollouts first, …, by the columns of the plan, through how they begin."""
-    x, p, u, row = _blocks(plan, first, count, cut)
-    with np.errstate(all="ignore"):  # what is not finite is told as a rollout that diverged
+    """The derivatives of runs first, …, by the columns of the plan, through how they begin."""
+    stream, clock = plan.stream, plan.clock
+    x, p = plan.given(first, count, cut)
+    u = plan.inputs(first, count, cut)
+    row = None if plan.begin is None else np.concatenate((x, p, np.broadcast_to(u[:, 0], (count, u.shape[-1]))), -1)
+    with np.errstate(all="ignore"):  # what is not finite is a run that diverged
         begun = x if row is None else np.asarray(plan.begin(row))  # type: ignore[misc]
     judged = np.concatenate((begun, np.zeros((count, 1))), -1) if plan.judged else begun
-    adjoint = _adjoint(Same(plan.loop))
-    found = adjoint.pull_back(judged, u, p, plan.steps, plan.dt, weigh.end, weigh.along, moving)
+    found = _through(plan, judged, u, p, weigh, moving)
     bar_x, bar_p, bar_u = found.x0[:, : plan.n].copy(), found.p.copy(), found.u
     if row is not None:
         with np.errstate(all="ignore"):
@@ -331,30 +270,52 @@ def _pull_back(
     for k, place in enumerate(plan.started):
         bar_x[:, place] += bar_p[:, held + k]
     by_name: dict[str, Array] = {}
-    for columns, bar in ((plan.initial, bar_x), (plan.held, bar_p)):
-        at = 0
-        for c in columns:
-            part = bar[:, at : at + c.size]
-            by_name[c.name] = part[:, 0] if c in plan.held else part
-            at += c.size
+    at = 0
+    for c in plan.initial:
+        by_name[c.name] = bar_x[:, at : at + c.size]
+        at += c.size
+    w = stream.wiring
+    for c in stream.held:
+        part = bar_p[:, [w.held.index(name) for name in c.inputs]]
+        by_name[c.name] = part.sum(-1, keepdims=True) if c.size < len(c.inputs) else part
     if bar_u is not None:
-        by_name |= {c.name: bar_u[..., k] for k, c in enumerate(plan.moving)}
+        by_name |= {c.name: bar_u[..., w.rows.index(c.inputs[0])] for c in stream.moving}
+    assert clock.steps
     return _Part(weigh.value(found.last), found, by_name)
 
 
-def _blocks(plan: Plan, first: int, count: int, cut: dict[str, Array]) -> tuple[Array, Array, Array, Array | None]:
-    """x0 as given, p, u, and the row (x, p, u) of which `begin` makes the state, where there is one."""
-    x = plan.together(plan.initial, first, count, cut)
-    p = np.concatenate((plan.together(plan.held, first, count, cut), x[:, list(plan.started)]), -1)
-    u, _ = plan.inputs(first, count, cut)
-    if plan.begin is None:
-        return x, p, u, None
-    return x, p, u, np.concatenate((x, p, np.broadcast_to(u[:, 0], (count, u.shape[-1]))), -1)
+def _through(
+    plan: Plan, x: Array, u: Array, p: Array, weigh: _LossOfMeasures | _LossOfStates | _LossOfRows, moving: bool
+) -> Pulled:
+    """There and back; the last step first on the way back, if it is shorter."""
+    adjoint, clock = _adjoint(Same(plan.loop)), plan.clock
+    if not clock.rest:
+        return adjoint.pull_back(x, u, p, clock.steps, clock.dt, weigh.end, weigh.along, moving)
+    whole, ends = clock.whole, [weigh.end]
+    parts: list[Pulled] = []
+    steady = u.shape[1] == 1
+    along = weigh.along
+    shifted = None if along is None else lambda first, states: along(first + whole, states)
+
+    def last_step(state: Array) -> Array:
+        part = u if steady else u[:, whole:]
+        found = adjoint.pull_back(state, part, p, 1, clock.rest, ends[0], shifted, moving, whole * clock.dt)
+        parts.append(found)
+        return found.x0
+
+    if not whole:
+        last_step(x)
+        return parts[0]
+    main = adjoint.pull_back(x, u if steady else u[:, :whole], p, whole, clock.dt, last_step, along, moving)
+    (end,) = parts
+    of_u = None if main.u is None or end.u is None else np.concatenate((main.u, end.u), 1)
+    diverged = np.where(main.diverged >= 0, main.diverged, np.where(end.diverged >= 0, end.diverged + whole, -1))
+    return Pulled(main.x0, main.p + end.p, of_u, end.last, diverged)
 
 
 # ---------------------------------------------------------------------------------------------- as a function of arrays
 class _LossOfRows:
-    """Weights of the kept states, (B, rows, states): every so many-th, and the end."""
+    """Weights of the kept states, (B, rows, states): every k-th, and the last."""
 
     def __init__(self, weights: Array, every: int) -> None:
         self.weights, self.every = weights, every
@@ -386,214 +347,196 @@ def _padded(weights: Array, size: int) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class RolloutFunction:
-    """x = f(x0, controls, parameters): the states (..., rows, states) before steps 0, every, 2 every, … and the last,
-    for x0 (..., n), controls (..., steps, m) held over each step, parameters (..., l), named by `controls` and
-    `parameters`; leading dimensions broadcast. `values` are the parameters if none are given. `states` names what is
-    kept: the system's, then the controller's own. From where a rollout diverges on, states and derivatives are NaN."""
+class RunFunction:
+    """A run as a function of arrays: states = f(*arrays), one array for each name in `of`.
 
-    asked: BatchRequest
-    start: tuple[str, ...]
-    controls: tuple[str, ...]
-    parameters: tuple[str, ...]
-    values: Array
+    Attributes
+    ----------
+    of : tuple of str
+        The names of the arguments.
+    cores : tuple of tuple of int
+        Their shapes in one run: (n,) for a start, () for one parameter, (k,) for several of one name, (steps,) or
+        (steps, k) for inputs. Leading dimensions broadcast.
+    states : tuple of str
+        The names of the states, the system's and then the controller's own.
+    t : ndarray, shape (rows,)
+        The times of the kept states [s]: before steps 0, every, 2 every, … and the last.
+
+    Notes
+    -----
+    f(*arrays) has shape (..., rows, states). From where a run diverges on, states and derivatives are NaN.
+    """
+
+    request: Request
+    of: tuple[str, ...]
+    cores: tuple[tuple[int, ...], ...]
+    defaults: dict[str, Array]
 
     @property
     def plan(self) -> Plan:
-        return self.asked.plan
+        assert self.request.plan is not None
+        return self.request.plan
 
     @property
     def states(self) -> tuple[str, ...]:
-        return self.asked.states
+        return self.request.loop.flow.states
 
-    @cached_property
+    @property
     def t(self) -> Array:
-        """(rows,) [s]."""
-        plan = self.plan
-        return plan.dt * np.append(np.arange(plan.kept - 1) * plan.every, plan.steps)
+        return self.plan.clock.t
 
-    def __call__(
-        self,
-        x0: ArrayLike,
-        controls: ArrayLike | None = None,
-        parameters: ArrayLike | None = None,
-        *,
-        nan: bool = False,
-    ) -> Array:
-        """See above. With `nan`, numbers that are not finite are no mistake: states then are NaN, of that rollout."""
-        batch, given = self._read(x0, controls, parameters, nan)
+    @property
+    def rows(self) -> tuple[int, int]:
+        """The shape of the states of one run."""
+        return self.plan.kept, len(self.states)
+
+    def __call__(self, *arrays: ArrayLike, nan: bool = False) -> Array:
+        """Return the states of the runs. With `nan`, arrays may hold numbers that are not finite: the states of these
+        runs are NaN."""
+        batch, given = self._read(arrays, nan)
         total = len(given[0])
         made = [
             self.plan.run(first, count, self._cut(given, first, count)).rows
             for first, count in _chunks(self.plan, total)
         ]
-        rows = np.concatenate([r for r in made if r is not None]) if made else np.zeros((0, *self._rows))
-        return rows.reshape(*batch, *self._rows)
+        rows = np.concatenate([r for r in made if r is not None]) if made else np.zeros((0, *self.rows))
+        return rows.reshape(*batch, *self.rows)
 
-    def pull_back(
-        self,
-        weights: ArrayLike,
-        x0: ArrayLike,
-        controls: ArrayLike | None = None,
-        parameters: ArrayLike | None = None,
-        *,
-        nan: bool = False,
-    ) -> tuple[Array, Array, Array]:
-        """The derivatives of Σ weights · states, weights (..., rows, states), in x0, controls and parameters, for every
-        rollout: (..., n), (..., steps, m), (..., l)."""
-        batch, given = self._read(x0, controls, parameters, nan)
-        w = array("weights", weights, (..., *self._rows), nan=True)
+    def pull_back(self, weights: ArrayLike, *arrays: ArrayLike, nan: bool = False) -> tuple[Array, ...]:
+        """Return the derivatives of Σ weights · states, weights (..., rows, states), in every array, for every run."""
+        batch, given = self._read(arrays, nan)
+        w = array("weights", weights, (..., *self.rows), nan=True)
         total = len(given[0])
         try:
-            w = np.broadcast_to(w, (*batch, *self._rows)).reshape(total, *self._rows)
+            w = np.broadcast_to(w, (*batch, *self.rows)).reshape(total, *self.rows)
         except ValueError:
-            raise InputError(
-                f"weights has shape {w.shape}; it must be {(*batch, *self._rows)}, as the states"
-            ) from None
-        found = tuple(np.empty(g.shape) for g in given)
+            raise InputError("wrong-shape", "weights", w, expected=f"shape {(*batch, *self.rows)}") from None
+        found = [np.empty(g.shape) for g in given]
+        moving = any(c.moves for name in self.of if name not in STARTS for c in self.request.names[name])
         for first, count in _chunks(self.plan, total):
             at = slice(first, first + count)
-            loss = _LossOfRows(w[at], self.plan.every)
-            cut = self._cut(given, first, count)
-            part = _pull_back(self.plan, first, count, cut, loss, bool(self.controls)).by_name
-            found[0][at] = part["x0"]
-            for k, name in enumerate(self.controls):
-                found[1][at, :, k] = part[name]
-            for k, name in enumerate(self.parameters):
-                found[2][at, k] = part[name]
-        a, b, c = (f.reshape(*batch, *f.shape[1:]) for f in found)
-        return a, b, c
+            loss = _LossOfRows(w[at], self.plan.clock.every)
+            part = _pull_back(self.plan, first, count, self._cut(given, first, count), loss, moving).by_name
+            for bar, name, core in zip(found, self.of, self.cores, strict=True):
+                columns = self.request.names.get(name)
+                if columns is None:
+                    place = self._start_place(name)
+                    bar[at] = part["x0"][:, place]
+                else:
+                    bar[at] = np.stack([part[c.name].reshape(count, -1) for c in columns], -1).reshape(count, *core)
+        return tuple(bar.reshape(*batch, *core) for bar, core in zip(found, self.cores, strict=True))
 
-    def sensitivity(
-        self,
-        x0: ArrayLike,
-        controls: ArrayLike | None = None,
-        parameters: ArrayLike | None = None,
-        *,
-        of: Sequence[str] = (),
-    ) -> tuple[Array, Array]:
-        """The states (..., rows, states), and their derivatives in x0 and in the parameters that are named, (..., rows,
-        states, n + len(of)), in one rollout."""
-        plan, n, many = self.plan, len(self.start), len(of)
-        for name in of:
-            choose("parameter of this rollout", name, self.parameters)
-        held = [c.name for c in plan.held]
-        x, u, p = self._of_loop(x0, controls, parameters)
+    def sensitivity(self, *arrays: ArrayLike, wrt: Sequence[str] = ()) -> tuple[Array, Array]:
+        """Return the states (..., rows, states), and their derivatives in the start x0 and in the named parameters,
+        (..., rows, states, n + len(wrt)), in one pass."""
+        plan, n, many = self.plan, len(self.states) - self._own, len(wrt)
+        if plan.begin is not None:
+            raise InputError("sensitivity is of loops without measures and laws that start themselves")
+        for name in wrt:
+            choose("argument of this function", name, self.of)
+        held = plan.stream.wiring.held
+        batch, given = self._read(arrays, False)
+        cut = self._cut(given, 0, len(given[0]))
+        x, p = plan.start(0, len(given[0]), cut)
+        u = plan.inputs(0, len(given[0]), cut)
         size = x.shape[-1]
         begin = np.concatenate((np.eye(size), np.zeros((size, many))), -1).reshape(-1)
-        loop = _sensitivity(Same(plan.loop), tuple(held.index(name) for name in of))
+        places = [held.index(self.request.names[name][0].inputs[0]) for name in wrt]
+        loop = _sensitivity(Same(plan.loop), tuple(places))
+        if plan.clock.rest:
+            raise InputError("sensitivity is of whole numbers of steps: choose duration as a multiple of dt")
         with np.errstate(all="ignore"):
-            rows, _, last, _, _ = loop(_beside(x, begin), u, p, plan.steps, plan.dt, every=plan.every)
+            rows, _, last, _, _ = loop(_beside(x, begin), u, p, plan.steps, plan.dt, every=plan.clock.every)
         both = np.concatenate((rows, last[..., None, :]), -2)
+        both = both.reshape(*batch, *both.shape[1:])
         slopes = both[..., size:].reshape(*both.shape[:-1], size, size + many)[..., : plan.n, :]
         return both[..., : plan.n], np.delete(slopes, np.s_[n:size], -1) if size > n else slopes
 
-    def _of_loop(self, x0: object, controls: object, parameters: object) -> tuple[Array, Array, Array]:
-        """Start, inputs and parameters as the loop takes them; refused where it begins with more than is given."""
-        plan = self.plan
-        if plan.begin is not None:
-            raise InputError("sensitivity is of loops without measures and laws that start themselves")
-        n, m, l, steps = len(self.start), len(self.controls), len(self.parameters), plan.steps
-        x, given = array("x0", x0, (..., n)), self.values if parameters is None else parameters
-        p = array("parameters", given, (..., l))
-        u = array("controls", np.zeros((steps, 0)) if controls is None else controls, (..., steps, m))
-        whole = np.zeros((*p.shape[:-1], len(plan.held)))
-        for k, c in enumerate(plan.held):
-            whole[..., k] = np.asarray(c.value)[0, 0] if isinstance(c.value, np.ndarray) else 0.0
-        whole[..., [[c.name for c in plan.held].index(name) for name in self.parameters]] = p
-        begin = [np.broadcast_to(c.value, (1, c.size))[0] for c in plan.initial[1:]]  # type: ignore[arg-type]
-        rest = np.concatenate((*begin, np.zeros(int(plan.judged))))
-        if plan.shared is not None:
-            u = np.concatenate((u, np.broadcast_to(plan.shared[:-1], (*u.shape[:-1], plan.shared.shape[1]))), -1)
-        return _beside(x, rest), u, whole
-
     @property
-    def _rows(self) -> tuple[int, int]:
-        return self.plan.kept, len(self.states)
+    def _own(self) -> int:
+        """How many numbers of the state are not the system's."""
+        return len(self.states) - self.request.loop.nx
 
-    def _read(
-        self, x0: object, controls: object, parameters: object, nan: bool = False
-    ) -> tuple[tuple[int, ...], list[Array]]:
-        """(leading dimensions, [x0, controls, parameters] with one)."""
-        n, m, l, steps = len(self.start), len(self.controls), len(self.parameters), self.plan.steps
-        if controls is None and m:
-            raise InputError(f"give controls (…, {steps}, {m}): {list_names(self.controls)}")
-        x = array("x0", x0, (..., n), meaning=list_names(self.start), nan=nan)
-        u = array("controls", np.zeros((steps, 0)) if controls is None else controls, (..., steps, m), nan=nan)
-        p = array("parameters", self.values if parameters is None else parameters, (..., l), nan=nan)
-        try:
-            batch = np.broadcast_shapes(x.shape[:-1], u.shape[:-2], p.shape[:-1])
-        except ValueError:
-            shapes = f"x0 {x.shape[:-1]}, controls {u.shape[:-2]}, parameters {p.shape[:-1]}"
-            raise InputError(f"the leading dimensions do not broadcast: {shapes}") from None
-        if self.asked.check is not None and not nan:
-            self.asked.check(x)
-        cores = ((n,), (steps, m), (l,))
-        given = [
-            np.broadcast_to(a, (*batch, *core)).reshape(-1 if np.prod(batch, dtype=int) else 0, *core)
-            if np.prod(core, dtype=int)
-            else np.zeros((int(np.prod(batch)), *core))
-            for a, core in zip((x, u, p), cores, strict=True)
+    def _start_place(self, name: str) -> slice:
+        n, nx = self.request.plant.nq, self.request.loop.nx
+        return {"q0": slice(0, n), "qd0": slice(n, n + self.request.plant.nv), "x0": slice(0, nx)}[name]
+
+    def _read(self, arrays: Sequence[object], nan: bool) -> tuple[tuple[int, ...], list[Array]]:
+        """(leading dimensions, the arrays with one)."""
+        if len(arrays) != len(self.of):
+            raise InputError("wrong-shape", expected=f"{len(self.of)} arrays: {', '.join(self.of)}", value=len(arrays))
+        read = [
+            array(name, a, (..., *core), nan=nan) for name, a, core in zip(self.of, arrays, self.cores, strict=True)
         ]
-        return batch, given
+        try:
+            batch = np.broadcast_shapes(*(a.shape[: a.ndim - len(c)] for a, c in zip(read, self.cores, strict=True)))
+        except ValueError:
+            shapes = ", ".join(f"{name} {a.shape}" for name, a in zip(self.of, read, strict=True))
+            raise InputError(f"the leading dimensions do not broadcast: {shapes}") from None
+        check = self.request.plant.check
+        if check is not None and not nan and "x0" in self.of:
+            check(read[self.of.index("x0")])
+        total = int(np.prod(batch, dtype=int))
+        return batch, [
+            np.broadcast_to(a, (*batch, *c)).reshape(total, *c) for a, c in zip(read, self.cores, strict=True)
+        ]
 
     def _cut(self, given: Sequence[Array], first: int, count: int) -> dict[str, Array]:
-        x, u, p = (a[first : first + count] for a in given)
-        found = {"x0": x, **{name: u[..., k] for k, name in enumerate(self.controls)}}
-        return found | {name: p[:, k : k + 1] for k, name in enumerate(self.parameters)}
+        parts = {name: a[first : first + count] for name, a in zip(self.of, given, strict=True)}
+        x = np.empty((count, self.request.loop.nx))
+        found: dict[str, Array] = {"x0": x}
+        for name in ("x0", "q0", "qd0"):
+            if name in parts or name in self.defaults:
+                x[:, self._start_place(name)] = parts[name] if name in parts else self.defaults[name]
+        for name, part in parts.items():
+            columns = self.request.names.get(name, ())
+            flat = part.reshape(count, -1) if columns and not columns[0].moves else part
+            for k, c in enumerate(columns):
+                found[c.name] = flat if not c.moves else part[..., k] if part.ndim == 3 else part
+        return found
 
 
-def rollout_function(
-    system: object,
-    controller: object = None,
-    *,
-    duration: float,
-    dt: float,
-    method: str = "rk4",
-    controls: Sequence[str] | str = (),
-    parameters: Sequence[str] | str = (),
-    fixed: Mapping[str, float] | None = None,
-    reference: object = None,
-    payload: Sequence[float] | bool | None = None,
-    friction: bool | str | None = None,
-    torque_limits: object = None,
-    every: int = 1,
-) -> RolloutFunction:
-    """The rollout of a system, under a controller or not, as a function of arrays with derivatives.
-
-    `controls` names inputs that are given for each step, "all" those that nobody drives otherwise; `parameters` inputs
-    that are held: gains, parameters of the system, payload_mass; `fixed` others with their values. `every`: which
-    states are kept. The other words are those of `rollouts`."""
-    steps = max(round(duration / dt), 1) if dt and duration and np.isfinite(duration / dt) else 1
-    law = read_law(controller)
-    own: Mapping[str, float | None] = getattr(system, "flow_parameters", {})
-    held = (parameters,) if isinstance(parameters, str) else tuple(parameters)
-    known = {**own, **(law.parameters if law is not None else {})}
-    values = np.array([value if (value := known.get(name)) is not None else 0.0 for name in held], float)
-    if isinstance(controls, str) and controls == "all":
-        from dalembert.simulation.plant import read_system, words_for_names
-
-        driven = read_system(system, words_for_names(system, held, payload), {}).driven
-        controls = tuple(name for name in driven if law is None or name not in law.outputs)
-    moving = (controls,) if isinstance(controls, str) else tuple(controls)
-    for name in moving:
-        if name in held:
-            raise InputError(f"{name!r} is named as a control and as a parameter: it is one of them")
-    given: dict[str, Value] = {**(fixed or {}), **{name: np.zeros((1, steps)) for name in moving}}
-    given |= {name: np.array([value]) for name, value in zip(held, values, strict=True)}
-    asked = read_request(
-        *(system, controller, None, duration, dt, method, reference, given, None, payload, friction, None),
-        *(torque_limits, Measures(), every, "all", 1, None),
-    )
-    _check_traced(asked)
-    first = asked.plan.initial[0]
-    free = set(moving) | set(held)
+def make_function(request: Request, of: Sequence[str], start: Mapping[str, ArrayLike | None]) -> RunFunction:
+    """Return a request, whose columns are those of `of`, as a function of arrays."""
+    assert request.plan is not None
+    plant, plan = request.plant, request.plan
+    defaults: dict[str, Array] = {}
+    if "x0" in of and any(name in of for name in ("q0", "qd0")):
+        raise InputError("x0 is the whole state: name it, or q0 and qd0")
+    if any(name in of for name in ("q0", "qd0")) and (plant.start is not None or plant.check is not None):
+        raise InputError(f"{plant.name!r} makes or checks its state: name x0, the whole of it")
+    if "x0" not in of:
+        for name, size in (("q0", plant.nq), ("qd0", plant.nv)):
+            given = start.get(name)
+            if name not in of and given is None and name == "q0" and start.get("x0") is None:
+                raise InputError("missing", "q0", remedy="Give it, or name it (or x0) in of=.")
+            if name not in of:
+                defaults[name] = np.zeros(size) if given is None else array(name, given, (size,))
+        if start.get("x0") is not None:
+            defaults = {"x0": array("x0", start["x0"], (len(plant.states),))}
+        elif len(plant.states) > plant.nq + plant.nv:
+            defaults = {"x0": np.zeros(len(plant.states)), **defaults}
+    cores: list[tuple[int, ...]] = []
+    free: set[str] = set()
+    for name in of:
+        if name in STARTS:
+            size = {"q0": plant.nq, "qd0": plant.nv, "x0": len(plant.states)}[name]
+            cores.append((size,))
+            continue
+        columns = request.names[name]
+        if columns[0].moves:
+            cores.append((plan.steps,) if len(columns) == 1 else (plan.steps, len(columns)))
+        else:
+            (c,) = columns
+            cores.append(() if len(c.inputs) == 1 else (c.size,))
+        free |= {c.name for c in columns}
+    stream = plan.stream.sampled()
+    columns = tuple(replace(c, value=None) if c.name in free else c for c in stream.columns)
     plan = replace(
-        asked.plan,
-        loop=_unobserved(Same(asked.plan.loop)),
-        initial=(replace(first, value=None), *asked.plan.initial[1:]),
-        held=tuple(replace(c, value=None) if c.name in free else c for c in asked.plan.held),
-        moving=tuple(replace(c, value=None) if c.name in free else c for c in asked.plan.moving),
-        columns=tuple(range(len(asked.states))),
+        plan,
+        loop=_unobserved(Same(plan.loop)),
+        initial=(replace(plan.initial[0], value=None), *plan.initial[1:]),
+        stream=replace(stream, columns=columns),
+        columns=tuple(range(len(request.loop.flow.states))),
     )
-    return RolloutFunction(replace(asked, plan=plan), asked.states[: first.size], moving, held, values)
+    return RunFunction(replace(request, plan=plan), tuple(of), tuple(cores), defaults)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Array, Flow
+from dalembert.system import Limits
 
 TorqueLimits = dict[str, tuple[float, float]]  # lower and upper, by the name of an input
 ROUNDING = 1e-9  # of a limit: what is beyond it by less is not
@@ -46,6 +47,8 @@ def find_excesses(t: Array, values: Mapping[str, Array], flow: Flow) -> tuple[Ex
     found = []
     for kind, x in values.items():
         low, high, unit, names = ranges[kind]
+        if not ((x < low) | (x > high)).any():
+            continue
         for k, joint in enumerate(names):
             for limit, side in ((low[k], -1.0), (high[k], 1.0)):
                 over = side * (x[:, k] - limit) if np.isfinite(limit) else np.zeros(1)
@@ -62,10 +65,11 @@ def read_torque_limits(value: object, drives: tuple[str, ...], flow: Flow) -> To
     if value is None:
         return {}
     n = len(drives)
-    if isinstance(value, str):
-        if value != "robot":
+    if isinstance(value, (str, Limits)):
+        if isinstance(value, str) and value != "robot":
             raise unknown("torque_limits", value, ("robot",))
-        own = () if flow.joints is None else flow.joints.limits.effort
+        limits = flow.joints.limits if isinstance(value, str) and flow.joints is not None else value
+        own = limits.effort if isinstance(limits, Limits) else ()
         named = [f"{joint}_torque" for joint in flow.states] if flow.velocities is None else flow.inputs
         efforts = dict(zip(named, own, strict=False))
         if not all(drive in efforts for drive in drives):

@@ -27,10 +27,10 @@ from dalembert.flow import LOSS, SUPPLY, Array, Flow, Scalar, Scalars
 from dalembert.law import Law, check_distinct, check_law, followed_orders
 from dalembert.reference import Reference, read_reference
 from dalembert.scalar import clip, where
-from dalembert.simulation.feed import Wiring
-from dalembert.simulation.fixed_step import Ask
+from dalembert.simulation.driver import Ask
 from dalembert.simulation.limits import TorqueLimits, read_torque_limits
 from dalembert.simulation.measures import CONTACT_DOUBT, CONTACT_EXCESS, Measure, read_errors
+from dalembert.simulation.stream import Wiring
 
 Given = tuple[Scalar, Scalars, Scalars, Scalars, Scalars]  # what a law is given: (t, y, r, z, p)
 

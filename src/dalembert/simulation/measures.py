@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +15,6 @@ from dalembert import scalar
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Array, Flow, Scalar, Scalars
 from dalembert.law import Law
-
-if TYPE_CHECKING:
-    from dalembert.collision import World, WorldArrays
 
 Judge = Callable[..., Scalar]
 
@@ -111,12 +107,10 @@ CONTACT_EXCESS, CONTACT_DOUBT = "contact_excess", "contact_doubt"
 @dataclass(frozen=True, eq=False)
 class Measures:
     """What is measured of a run: `names` of MEASURES, or Measures of one's own by name; `error` says which state should
-    be what, {state: output or number}, if not positions what the law follows. `world`: when the links of a Robot touch
-    its obstacles or each other (`World()` has none), in `run.contacts`; for one run."""
+    be what, {state: output or number}, if not positions what the law follows."""
 
     names: Sequence[str] | str | Mapping[str, Measure] = ()
     error: Mapping[str, object] | None = None
-    world: World | WorldArrays | None = None
 
 
 def read_measures(measures: object) -> dict[str, Measure]:

@@ -14,10 +14,12 @@ from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow
 from dalembert.law import Law
 from dalembert.simulation.adaptive import ADAPTIVE
-from dalembert.simulation.draws import Noise, read_seed
-from dalembert.simulation.fixed_step import read_seconds, whole_ratio, whole_steps
+from dalembert.simulation.draws import Noise
+from dalembert.simulation.fixed_step import count_steps, read_seconds, whole_ratio
 from dalembert.simulation.loop import NOISE
 from dalembert.simulation.steps import METHODS
+from dalembert.simulation.stream import Clock
+from dalembert.system import Limits
 
 SYMPLECTIC = "symplectic"  # implicit midpoint in (q, p)
 MOST_ROWS = 10_000  # kept if nobody says otherwise
@@ -30,12 +32,14 @@ Wave = ArrayLike | Callable[[float], object] | None
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What acts on a system besides torques and a controller: numbers, one row of them for each step, or a function of
-    t each. `wrenches`: those that act **on** the robot, by the name of the frame, {"tool": F}: (force [N], moment
-    [N m]) in world axes, τ = M q̈ + c + g − Σ JᵀF.
-    `disturbance`: what is added to the drives after their limits, one number per drive or by their names.
-    `parameters`: other inputs and gains by name, payload_mass among them; `payload`: where it hangs at the tip [m]."""
+    """Everything that acts on a system besides its controller: numbers, one row of them per step, or a function of t.
 
+    `tau`: torques of the drives, added to the command of a controller. `wrenches`: those that act **on** the robot, by
+    the name of the frame, {"tool": F}: (force [N], moment [N m]) in world axes, τ = M q̈ + c + g − Σ JᵀF. `disturbance`:
+    what is added to the drives after their limits, one number per drive or by their names. `parameters`: other inputs
+    and gains by name, payload.mass among them; `payload`: where it hangs at the tip [m]."""
+
+    tau: Wave = None
     wrenches: Mapping[str, Wave] | None = None
     disturbance: Wave | Mapping[str, Wave] = None
     parameters: Mapping[str, Wave] | None = None
@@ -158,23 +162,10 @@ class Solver:
         return "implicit-midpoint" if self.method == SYMPLECTIC else self.method
 
     def clock(self, duration: object, dt: object) -> Clock:
+        """Return the steps of a run; the last one is shorter if `duration` is not a multiple of `dt`."""
         T, h = read_seconds("duration", duration), read_seconds("dt", dt)
-        steps = whole_steps(T, h)
-        if not self.adaptive and abs(steps * h - T) > WHOLE * T:
-            raise InputError(
-                f"duration {T:g} s is not a whole number of steps of dt = {h:g} s; dt = {T / steps:.12g} would do"
-            )
-        return Clock(T, h, steps, max(-(-steps // MOST_ROWS), 1) if self.every is None else self.every)
-
-
-@dataclass(frozen=True)
-class Clock:
-    """So many steps of dt [s]; a row is kept every so many of them."""
-
-    duration: float
-    dt: float
-    steps: int
-    every: int
+        steps, rest = count_steps(T, h)
+        return Clock(T, h, steps, max(-(-steps // MOST_ROWS), 1) if self.every is None else self.every, rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,8 +196,9 @@ def read_noun(name: str, value: object, kind: type[Noun], word: str = "") -> Nou
     return value
 
 
-def read_noise_seed(sensors: Sensors) -> int:
-    if sensors.seed is not None and sensors.noise is None:
-        read_seed(sensors.seed)
-        raise InputError("seed is that of the noise, and there is none: give noise=")
-    return read_seed(0 if sensors.seed is None else sensors.seed)
+def read_limits(value: object) -> JointLimits:
+    """Return limits as `JointLimits`: a string says what happens at those of position, a robot's `Limits` clip torques
+    at its efforts."""
+    if isinstance(value, Limits):
+        return JointLimits(torque=value)
+    return read_noun("limits", value, JointLimits, "position")

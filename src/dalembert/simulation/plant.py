@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import cast
 
 import numpy as np
@@ -16,6 +17,7 @@ from dalembert.flows.robot import PAYLOAD
 from dalembert.law import Law, read_law
 from dalembert.reference import Reference
 from dalembert.simulation.fixed_step import list_names
+from dalembert.simulation.plan import Same
 from dalembert.units import warn_of_degrees
 
 # What is said of a word that a Flow knows nothing of, and of one that a system's flow() knows nothing of.
@@ -45,7 +47,7 @@ def read_system(system: object, words: Mapping[str, object], extras: Mapping[str
             "a system is a Flow or has flow(), as Robot, Constrained, DrivenRobot, FlexibleRobot and LagrangianSystem "
             f"have; got {type(system).__name__}"
         )
-    known = inspect.signature(make).parameters
+    known = _arguments(getattr(make, "__func__", make))
     own: Mapping[str, str] = getattr(system, "flow_refuses", {})
     for word in words:
         if word not in known:
@@ -54,6 +56,12 @@ def read_system(system: object, words: Mapping[str, object], extras: Mapping[str
     if not isinstance(flow, Flow):
         raise InputError(f"flow() of {type(system).__name__} gives a {type(flow).__name__}, not a Flow")
     return flow
+
+
+@lru_cache(maxsize=64)
+def _arguments(function: Callable[..., object]) -> tuple[str, ...]:
+    """The names of the arguments of a function or a method."""
+    return tuple(inspect.signature(function).parameters)
 
 
 def _refusal(word: str, kind: str, own: Mapping[str, str], name: str) -> InputError:
@@ -68,7 +76,7 @@ def read_controller(controller: object, flow: Flow) -> tuple[Law | None, bool]:
     """(law, whether it is asked in Python): of what has law(), a Law, or a function (t, q, qd) → u or (t, x) → u."""
     plain = not (controller is None or isinstance(controller, (Law, type)) or hasattr(controller, "law"))
     if plain and callable(controller):
-        return _law_of_function(controller, flow), True
+        return _law_of_function(Same(controller), flow), True
     if plain:
         raise InputError(
             f"a controller has law(), or is a function of (t, q, qd) or (t, x); got {type(controller).__name__}"
@@ -77,8 +85,10 @@ def read_controller(controller: object, flow: Flow) -> tuple[Law | None, bool]:
     return law, law is not None and law.asked
 
 
-def _law_of_function(function: Callable[..., object], flow: Flow) -> Law:
+@lru_cache(maxsize=16)
+def _law_of_function(given: Same, flow: Flow) -> Law:
     """A function in Python as a law that is never traced."""
+    function = cast("Callable[..., object]", given.it)
     n, outputs = flow.n, flow.driven
     try:
         kinds = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]

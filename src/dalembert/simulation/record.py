@@ -13,10 +13,11 @@ import numpy as np
 
 from dalembert.errors import InputError
 from dalembert.flow import Array, Flow
-from dalembert.simulation.loop import ClosedLoop
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
+
+    from dalembert.simulation.loop import ClosedLoop
 
 
 PATIENCE = 1.0  # [s] before a bar appears

@@ -23,6 +23,7 @@ from dalembert.files import place_of, replaced
 from dalembert.flow import Array
 
 SHARE = 0.8  # of the free memory that a result may take
+SMALL = 2**20  # bytes that are always there
 
 
 def free_memory() -> int | None:

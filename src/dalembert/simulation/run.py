@@ -193,8 +193,8 @@ class Run(Displayed):
             )
         work, loss, H = self["work"], self["loss"], self.energy
         gaps = H - H[0] - work + loss
-        parts = [*self.group("energies").T, work, loss]
-        scale = max(float(np.ptp(part)) for part in parts)
+        parts = np.array([*(self.columns[name] for name in self.groups["energies"]), work, loss])
+        scale = float((parts.max(-1) - parts.min(-1)).max())
         if "kinetic_energy" in self.columns:  # in play even where it stays what it is
             scale = max(scale, float(self["kinetic_energy"].max()))
         scale = max(scale, float(np.spacing(np.abs(H).max())))  # nothing is told below the rounding of what is stored

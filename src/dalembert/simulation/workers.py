@@ -94,7 +94,7 @@ def client_of(scheduler: Scheduler, workers: Threads = None) -> Iterator[Client]
         if workers is not None:
             raise InputError("threads= is for this machine: the cluster at an address has the workers it has")
         if "://" not in scheduler:
-            raise InputError(f"scheduler is 'local', an address like 'tcp://host:8786', or a client; got {scheduler!r}")
+            raise InputError(f"on is 'local', an address like 'tcp://host:8786', or a client; got {scheduler!r}")
         try:
             client = dask.Client(scheduler, set_as_default=False)
         except (OSError, ValueError) as error:
@@ -102,7 +102,7 @@ def client_of(scheduler: Scheduler, workers: Threads = None) -> Iterator[Client]
         with client:
             yield client
     else:
-        raise InputError(f"scheduler is 'local', an address or a Dask client; got {type(scheduler).__name__}")
+        raise InputError(f"on is 'local', an address or a Dask client; got {type(scheduler).__name__}")
 
 
 def _clustered(

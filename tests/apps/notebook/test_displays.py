@@ -65,7 +65,7 @@ def test_findings_are_a_table_and_names_are_no_markup(tmp_path, arm):
     odd = replace(arm.description, name="<script>alert(1)</script>")
     shown = dl.Robot(odd)._repr_html_()
     assert "<script>" not in shown and "alert(1)" in words(shown)
-    found = dl.Report("a.urdf", (dl.Finding("D1", "warning", "<b>heavy</b>", "lighter"),))
+    found = dl.Findings("a.urdf", (dl.Finding("D1", "warning", "<b>heavy</b>", "lighter"),))
     assert "<b>heavy" not in found._repr_html_() and "lighter" in words(found._repr_html_())
 
 

@@ -4,12 +4,13 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.rollout_words import rollouts
 
 import dalembert as dl
 from dalembert.errors import DalembertError
 from dalembert.identification import Columns, Log, base, output_error
 from dalembert.identification.fit.robot import identified
-from dalembert.simulation import Sensors, rollouts
+from dalembert.simulation import Sensors
 
 DT, NOISE = 1e-3, 1e-4
 
@@ -144,7 +145,7 @@ def test_a_log_at_rest_tells_nothing_and_torques_in_other_units_no_parameters():
     rest = Log(t=t, q=np.zeros((1500, 2)), tau=np.tile([19.62, 4.905], (1500, 1)), joints=tuple(arm.joint_names))
     with pytest.raises(dl.InputError, match="does not tell the 6 base parameters apart"):
         output_error(arm, rest)
-    function = dl.simulation.rollout_function(arm, duration=t[-1], dt=0.002, controls="all")
+    function = dl.Experiment(arm, solver=dl.Solver(every=1), dt=0.002).function(("x0", "inputs.tau"), duration=t[-1])
     q = function(np.zeros(4), tau[:-1])[:, :2]
     found = output_error(arm, Log(t=t, q=q, tau=tau / 10.0, joints=tuple(arm.joint_names)))
     assert found.noise > 1e-3 and not found.converged  # inertias that run away are no answer

@@ -12,7 +12,6 @@ from real_logs import real
 
 import dalembert as dl
 from dalembert.errors import InputError
-from dalembert.identification.fit.robot import locked
 from dalembert.identification.log.inspect import best_lag, first_look, inspect_log
 from dalembert.identification.log.read import read_log
 from dalembert.identification.log.samples import Log
@@ -247,7 +246,7 @@ def test_lags_between_two_signals():
 # ------------------------------------------------------------------------------------------------ real logs
 def recording(folder, file, urdf, held=None, **options):
     robot = dl.load(real(folder) / urdf)
-    robot = locked(robot, held) if held else robot
+    robot = robot.lock(held) if held else robot
     return robot, read_log(real(folder) / file, robot, **options)
 
 

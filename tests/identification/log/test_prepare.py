@@ -11,7 +11,6 @@ from real_logs import real
 
 import dalembert as dl
 from dalembert.errors import InputError, MissingExtraError, UnknownNameError
-from dalembert.identification.fit.robot import locked
 from dalembert.identification.log import filters
 from dalembert.identification.log.filters import density, floor_of, meeting
 from dalembert.identification.log.prepare import make_ready, preparation, prepare
@@ -427,7 +426,7 @@ def fitted(robot, s):
 def test_real_logs_fit_no_worse_than_others_have_fitted_them(folder, file, urdf, band, least, held):
     robot, options = dl.load(real(folder) / urdf), {}
     if "panda" in folder:
-        robot = locked(robot, {"panda_finger_joint1": 0.0})
+        robot = robot.lock({"panda_finger_joint1": 0.0})
     if "tx40" in folder:
         G = np.diag([32.0, 32, 45, -48, 45, 32])
         G[5, 4] = 32

@@ -13,7 +13,6 @@ from real_logs import real
 
 import dalembert as dl
 from dalembert.errors import InputError, MissingExtraError, UnknownNameError
-from dalembert.identification.fit.robot import locked
 from dalembert.identification.log.families import tokens, without_unit
 from dalembert.identification.log.prepare import prepare
 from dalembert.identification.log.read import read_log
@@ -406,7 +405,7 @@ def test_currents_need_a_torque_constant(robot, log):
 def test_joints_that_a_log_lacks_can_be_locked():
     robot = dl.load("scara")
     held = robot.joint_names[-1]
-    rest = locked(robot, {held: 0.3})
+    rest = robot.lock({held: 0.3})
     assert rest.joint_names == robot.joint_names[:-1]
     q, qd, qdd = np.random.default_rng(0).uniform(-0.5, 0.5, (3, 20, robot.n))
     q[:, -1], qd[:, -1], qdd[:, -1] = 0.3, 0, 0
@@ -414,9 +413,9 @@ def test_joints_that_a_log_lacks_can_be_locked():
     np.testing.assert_allclose(rest.inverse_dynamics(q[:, :-1], qd[:, :-1], qdd[:, :-1]), whole, atol=1e-12)
     np.testing.assert_allclose(rest.fk(q[:, :-1]), robot.fk(q), atol=1e-14)
     with pytest.raises(UnknownNameError, match="unknown joint"):
-        locked(robot, {"finger": 0.0})
+        robot.lock({"finger": 0.0})
     with pytest.raises(InputError, match="must be a finite number"):
-        locked(robot, {held: np.nan})
+        robot.lock({held: np.nan})
 
 
 # ------------------------------------------------------------------------------------------------ time
@@ -682,7 +681,7 @@ def test_torques_that_are_all_zero(robot, log, table):
 def test_a_joint_that_stands_still(robot, log, table):
     table["q"][:, 3] = 0.25
     with pytest.raises(
-        InputError, match=r"column 'q\[3\]' \(the position of 'joint4'\) is 0.25 in every row.*locked\(robot"
+        InputError, match=r"column 'q\[3\]' \(the position of 'joint4'\) is 0.25 in every row.*robot.lock\("
     ):
         read_log(table, robot)
     assert any("kept, as asked" in n for n in read_log(table, robot, still="keep").notes)
@@ -704,7 +703,7 @@ def test_rates_that_never_change_are_not_used(robot, log, table):
 
 
 def test_wrong_joint_count(robot, log, table):
-    with pytest.raises(InputError, match="positions of 5 joints, but the robot has 6: joint1, .*locked"):
+    with pytest.raises(InputError, match="positions of 5 joints, but the robot has 6: joint1, .*robot.lock"):
         read_log(table | {"q": log.q[:, :5], "qd": log.qd[:, :5], "tau": log.tau[:, :5]}, robot)
     seven = {name: np.column_stack([x, x[:, 0] + 1]) if x.ndim == 2 else x for name, x in table.items()}
     with pytest.raises(InputError, match="positions of 7 joints, but the robot has 6"):
@@ -792,9 +791,9 @@ def test_the_log_of_a_ur10():
 def test_the_log_of_a_panda_needs_its_fingers_held():
     folder = real("panda_unisa")
     robot = dl.load(folder / "panda_erd.urdf")
-    with pytest.raises(InputError, match="positions of 7 joints, but the robot has 8.*locked"):
+    with pytest.raises(InputError, match="positions of 7 joints, but the robot has 8.*robot.lock"):
         read_log(folder / "exciting.csv", robot)
-    read = read_log(folder / "exciting.csv", locked(robot, {"panda_finger_joint1": 0.0}))
+    read = read_log(folder / "exciting.csv", robot.lock({"panda_finger_joint1": 0.0}))
     assert len(read) == 713 and any("14 rows (1.9 %) repeat the positions" in n for n in read.notes)
     assert any("taken at the steps of their source, 29.3965 Hz" in n for n in read.notes)
 

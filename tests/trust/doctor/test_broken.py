@@ -10,13 +10,13 @@ import pytest
 from broken import DEFECTS, GOOD, SHOULDER, Defect, write
 
 import dalembert as dl
-from dalembert.trust.doctor import RULES
+from dalembert.trust.doctor import RULES, repair
 
 FIXABLE = {name: defect for name, defect in DEFECTS.items() if defect.fixable}
 
 
-def rules(up: dl.CheckUp) -> set[str]:
-    return {f.rule for f in up.findings}
+def rules(up: dl.Findings) -> set[str]:
+    return {f.rule for f in up.rows}
 
 
 def test_the_corpus_is_large_and_covers_the_table():
@@ -28,7 +28,7 @@ def test_the_corpus_is_large_and_covers_the_table():
 
 def test_the_unbroken_arm_is_clean(tmp_path):
     up = dl.check(write(tmp_path, GOOD))
-    assert up.findings == () and up.loads and up.worst is None
+    assert up.rows == () and up.facts.loads and up.worst is None
     assert str(up) == f"{tmp_path / 'arm.urdf'}: 0 errors, 0 warnings, 0 notes; loads"
 
 
@@ -36,7 +36,7 @@ def test_the_unbroken_arm_is_clean(tmp_path):
 def test_found_by_its_rule_on_its_line(defect: Defect, tmp_path):
     file = write(tmp_path, defect.text)
     up = dl.check(file)
-    hits = [f for f in up.findings if f.rule == defect.rule]
+    hits = [f for f in up.rows if f.rule == defect.rule]
     assert [f.line for f in hits] == [defect.line], str(up)
     assert rules(up) <= {defect.rule, *defect.also}, str(up)
     (hit,) = hits
@@ -54,7 +54,7 @@ def test_loads_says_what_the_loader_says(defect: Defect, tmp_path):
         refusal = None
     except dl.DescriptionError as error:
         refusal = str(error)
-    assert up.loads == (refusal is None) and up.refusal == refusal
+    assert up.facts.loads == (refusal is None) and up.facts.refusal == refusal
     if refusal is not None:  # what cannot be loaded is never without an error
         assert up.errors
 
@@ -62,18 +62,18 @@ def test_loads_says_what_the_loader_says(defect: Defect, tmp_path):
 @pytest.mark.parametrize("defect", FIXABLE.values(), ids=FIXABLE)
 def test_what_is_repaired_is_gone(defect: Defect, tmp_path):
     up = dl.check(write(tmp_path, defect.text))
-    repair = up.repaired()
-    again = dl.check(write(tmp_path, repair.text, "repaired.urdf"))
+    mended = repair(up)
+    again = dl.check(write(tmp_path, mended.text, "repaired.urdf"))
     left = {"D314"} if 'effort="inf"' in defect.text else set()  # a limit that is gone is missed, as a note
-    assert again.loads and rules(again) == left, str(again)
-    assert rules(repair.after) == left
-    assert any(change.rule == defect.rule and change.line == defect.line for change in repair.changes)
-    assert again.repaired().changes == () and again.repaired().text == repair.text
+    assert again.facts.loads and rules(again) == left, str(again)
+    assert rules(mended.after) == left
+    assert any(change.rule == defect.rule and change.line == defect.line for change in mended.changes)
+    assert repair(again).changes == () and repair(again).text == mended.text
     # Comments and everything else stay: only lines that the repair names differ.
-    before, after = defect.text.splitlines(), repair.text.decode().splitlines()
+    before, after = defect.text.splitlines(), mended.text.decode().splitlines()
     if len(before) == len(after):
         changed = {k + 1 for k, (a, b) in enumerate(zip(before, after, strict=True)) if a != b}
-        named = {change.line for change in repair.changes}
+        named = {change.line for change in mended.changes}
         assert named <= changed and changed - named <= ({59} if "-inf" in defect.new else set())
     else:
         assert len(after) == len(before) - 1 and set(after) <= set(before)
@@ -86,7 +86,7 @@ def attribute(text: str, tag: str, name: str) -> str:
 
 
 def repaired(name: str, folder: Path) -> str:
-    return dl.check(write(folder, DEFECTS[name].text)).repaired().text.decode()
+    return repair(dl.check(write(folder, DEFECTS[name].text))).text.decode()
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_what_pinocchio_does_not_read_is_an_error(old, new, blank, tmp_path):
     up = dl.check(write(tmp_path, text))
     reads = inertias(text) == pytest.approx(inertias(GOOD))
     assert reads == (not up.errors), str(up)
-    assert up.loads
+    assert up.facts.loads
 
 
 def test_repairs_write_what_they_should(tmp_path):
@@ -166,12 +166,12 @@ def test_several_defects_are_all_found_and_all_repaired(tmp_path):
     for name in names:
         text = text.replace(DEFECTS[name].old, DEFECTS[name].new)
     up = dl.check(write(tmp_path, text))
-    assert {DEFECTS[name].rule for name in names} <= rules(up) and not up.loads
-    repair = up.repaired()
-    assert repair.after.findings == () and repair.after.loads and len(repair.changes) == len(names)
+    assert {DEFECTS[name].rule for name in names} <= rules(up) and not up.facts.loads
+    mended = repair(up)
+    assert mended.after.rows == () and mended.after.facts.loads and len(mended.changes) == len(names)
 
 
 def test_errors_that_cannot_be_repaired_stay(tmp_path):
     text = DEFECTS["a negative mass"].text.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 2"/>')
-    repair = dl.check(write(tmp_path, text)).repaired()
-    assert [c.rule for c in repair.changes] == ["D302"] and rules(repair.after) == {"D201"}
+    mended = repair(dl.check(write(tmp_path, text)))
+    assert [c.rule for c in mended.changes] == ["D302"] and rules(mended.after) == {"D201"}

@@ -20,19 +20,20 @@ from hypothesis import given, strategies as st
 import dalembert as dl
 from dalembert.describe import mass as feasible
 from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Origin, Sphere
-from dalembert.findings import SEVERITIES, Edit, at_least
-from dalembert.trust.doctor import RULES, check_all
-from dalembert.trust.doctor.check import as_json, as_junit, as_sarif
+from dalembert.findings import SEVERITIES, Edit, at_least, write_junit
+from dalembert.trust.doctor import RULES, check_all, repair
+from dalembert.trust.doctor.check import as_json, as_sarif
 from dalembert.trust.doctor.document import edit_text, spans
 from dalembert.trust.doctor.masses import nearest, tensor_of
 from dalembert.trust.doctor.reach import DIRECTIONS, OPPOSITE, reach_of, sphere, vertices
+from errors import raises
 
 SITE = Path(site.getsitepackages()[0])
 EXAMPLES = SITE / "cmeel.prefix/share/example-robot-data/robots"
 
 
-def rules(up: dl.CheckUp) -> set[str]:
-    return {f.rule for f in up.findings}
+def rules(up: dl.Findings) -> set[str]:
+    return {f.rule for f in up.rows}
 
 
 # ------------------------------------------------------------------------------------------- what is taken
@@ -45,25 +46,25 @@ def test_a_toml_robot_is_checked_with_its_lines(tmp_path):
         'child = "arm"\naxis = [0, 0, 1]\n'
     )
     up = dl.check(file)
-    assert {("D204", 4), ("D220", 4)} <= {(f.rule, f.line) for f in up.findings}, str(up)
-    assert not any(f.fixable for f in up.findings)
-    with pytest.raises(dl.InputError, match="only .urdf files are repaired; convert it first"):
-        up.repaired()
+    assert {("D204", 4), ("D220", 4)} <= {(f.rule, f.line) for f in up.rows}, str(up)
+    assert not any(f.fixable for f in up.rows)
+    with raises(dl.InputError, "unsupported found"):
+        repair(up)
     file.write_text('name = "arm"\nlinks = 3\n')
     up = dl.check(file)
-    assert not up.loads and rules(up) == {"D001"} and up.findings[0].line == 2
+    assert not up.facts.loads and rules(up) == {"D001"} and up.rows[0].line == 2
 
 
 @pytest.mark.parametrize("name", dl.robots.names())
 def test_bundled_robots_have_no_errors(name):
     up = dl.check(name)
-    assert up.loads and up.errors == (), str(up)
+    assert up.facts.loads and up.errors == (), str(up)
 
 
 def test_a_robot_and_a_description_are_checked(tmp_path):
     robot = dl.load(write(tmp_path, DEFECTS["a mass in grams"].text))
     assert rules(dl.check(robot)) == rules(dl.check(robot.description)) == {"D221", "D224"}
-    assert dl.check(robot).findings[0].line == 17  # the link's
+    assert dl.check(robot).rows[0].line == 17  # the link's
     assert not dl.check(dl.Robot.from_dh([dl.DHRow(a=1.0)])).errors
 
 
@@ -103,7 +104,7 @@ def test_packages_are_found_where_they_are_named(tmp_path):
 
 def test_a_name_in_another_case_is_suggested(tmp_path):
     up = dl.check(write(tmp_path, GOOD.replace("meshes/cube.stl", "meshes/Cube.STL")))
-    assert "there is 'cube.stl'" in up.findings[0].fix
+    assert "there is 'cube.stl'" in up.rows[0].fix
 
 
 # ------------------------------------------------------------------------------------------- slips of a homework
@@ -126,8 +127,8 @@ def test_the_slips_of_a_homework_are_notes(gravity, rows, rule):
     inertia = [0.01, 0.05, 0.05]
     dh = [{"a": a, "inertial": {"mass": 1, "com": com, "inertia": inertia}} for a, com in rows]
     up = dl.check(dl.Robot.from_dh(dh, gravity=gravity))
-    found = [(f.severity, f.rule) for f in up.findings if f.rule in ("D216", "D217", "D226")]
-    assert found == ([("note", rule)] if rule else []) and up.loads, str(up)
+    found = [(f.severity, f.rule) for f in up.rows if f.rule in ("D216", "D217", "D226")]
+    assert found == ([("note", rule)] if rule else []) and up.facts.loads, str(up)
 
 
 def test_a_center_of_mass_at_the_wrong_end_of_a_shape_is_not_taken_for_millimeters(tmp_path):
@@ -136,7 +137,7 @@ def test_a_center_of_mass_at_the_wrong_end_of_a_shape_is_not_taken_for_millimete
     inertial = "{ mass = 1, com = [0.75, 0, 0], inertia = [0.01, 0.2, 0.2] }"
     rows = f"[[dh.rows]]\na = 1.5\ninertial = {inertial}\nshapes = [{shape}]\n"
     (tmp_path / "arm.toml").write_text(f'format = 1\nname = "arm"\ngravity = [0, -9.81, 0]\n{rows}')
-    (found,) = (f for f in dl.check(tmp_path / "arm.toml").findings if f.rule == "D220")
+    (found,) = (f for f in dl.check(tmp_path / "arm.toml").rows if f.rule == "D220")
     assert "millimeters" not in found.fix and "in a standard DH row that is at the far end" in found.fix
 
 
@@ -174,13 +175,13 @@ def test_masses_behind_joints(tmp_path):
     solid = inertial("1", "0.01")
     assert rules(dl.check(write(tmp_path, chain("", "", "")))) == {"D208"}
     up = dl.check(write(tmp_path, chain(solid, solid, "")))
-    assert {("D206", 4), ("D207", 6)} == {(f.rule, f.line) for f in up.findings}, str(up)
-    assert [f.element for f in up.findings] == ["link 'c'", "joint 'bc'"]
+    assert {("D206", 4), ("D207", 6)} == {(f.rule, f.line) for f in up.rows}, str(up)
+    assert [f.element for f in up.rows] == ["link 'c'", "joint 'bc'"]
 
 
 def test_an_inertia_without_shapes(tmp_path):
     up = dl.check(write(tmp_path, chain("", inertial("1", "12345678"))))
-    assert rules(up) == {"D212"} and "1 g mm² = 1e-9 kg m²" in up.findings[0].fix
+    assert rules(up) == {"D212"} and "1 g mm² = 1e-9 kg m²" in up.rows[0].fix
 
 
 def test_a_center_of_mass_without_shapes_to_compare_with(tmp_path):
@@ -219,7 +220,7 @@ def test_a_long_cycle_is_cut_short_in_words(tmp_path):
             f'<joint name="j{k}" type="fixed"><parent link="{k}"/><child link="{(k + 1) % count}"/></joint>'
             for k in range(count)
         )
-        found = [f for f in dl.check(write(tmp_path, f'<robot name="r">{links}{joints}</robot>')).findings]
+        found = [f for f in dl.check(write(tmp_path, f'<robot name="r">{links}{joints}</robot>')).rows]
         (message,) = [f.message for f in found if f.rule == "D116"]
         assert message.count("→") == count
         assert ("…" in message) == (count > 8)
@@ -232,7 +233,7 @@ def test_what_is_missing_of_one_package_is_one_finding(tmp_path):
         for k in (1, 2, 3, 1)
     )
     up = dl.check(write(tmp_path, chain("", inertial("1", "0.01") + shown)))
-    assert [f.message for f in up.findings] == [
+    assert [f.message for f in up.rows] == [
         f"the mesh 'package://{package}/1.stl' of a visual of link 'b' was not found, nor were 2 others of package "
         f"'{package}'"
         for package in ("arm", "hand")
@@ -242,20 +243,20 @@ def test_what_is_missing_of_one_package_is_one_finding(tmp_path):
 def test_numbers_beyond_any_size(tmp_path):
     ball = '<visual><geometry><sphere radius="1e200"/></geometry></visual>'
     up = dl.check(write(tmp_path, chain("", inertial("1", "0.01") + ball)))
-    assert up.loads and rules(up) == {"D403"}
+    assert up.facts.loads and rules(up) == {"D403"}
     up = dl.check(write(tmp_path, chain("", inertial("1e308", "1e200"))))
-    assert not up.loads and "check its exponent" in up.refusal
-    assert [up.loads for up in check_all([write(tmp_path, chain("", inertial("1e308", "1e308")))])] == [False]
+    assert not up.facts.loads and "check its exponent" in up.facts.refusal
+    assert [up.facts.loads for up in check_all([write(tmp_path, chain("", inertial("1e308", "1e308")))])] == [False]
 
 
 def test_capitals_in_the_ending(tmp_path):
     file = write(tmp_path, chain("", inertial("1", "0.01"))).rename(tmp_path / "ARM.URDF")
-    assert dl.check(file).loads and dl.load(file).n == 1
+    assert dl.check(file).facts.loads and dl.load(file).n == 1
 
 
 def test_placeholders(tmp_path):
     one = inertial("1", "1.0")
-    assert [f.line for f in dl.check(write(tmp_path, chain(one, one))).findings if f.rule == "D214"] == [2, 3]
+    assert [f.line for f in dl.check(write(tmp_path, chain(one, one))).rows if f.rule == "D214"] == [2, 3]
     assert "D214" not in rules(dl.check(write(tmp_path, chain(one, inertial("2", "1.0")))))
 
 
@@ -266,7 +267,7 @@ def test_a_placeholder_is_no_unit_and_is_not_rescaled(tmp_path):
 
 
 def only(folder: Path, text: str) -> dl.Finding:
-    (finding,) = dl.check(write(folder, text)).findings
+    (finding,) = dl.check(write(folder, text)).rows
     return finding
 
 
@@ -278,7 +279,7 @@ def test_the_unit_of_an_inertia_is_named(unit, factor, tmp_path):
     cube = inertial("12", f"{2 * factor:g}") + '<visual><geometry><box size="1 1 1"/></geometry></visual>'
     found = only(tmp_path, chain("", cube))
     assert found.rule == "D225" and found.fix == f"it fits in {unit}: divide all six by {factor:g}"
-    assert b'ixx="2"' in dl.check(write(tmp_path, chain("", cube))).repaired().text
+    assert b'ixx="2"' in repair(dl.check(write(tmp_path, chain("", cube)))).text
 
 
 def test_a_negative_moment_that_another_link_hides(tmp_path):
@@ -287,13 +288,13 @@ def test_a_negative_moment_that_another_link_hides(tmp_path):
         moments = f'ixx="-{outside}" ixy="0" ixz="0" iyy="{outside}" iyz="0" izz="{outside}"'
         there = '<origin xyz="0 0.2 0"/><mass value="0.1"/>'
         tool = f'<link name="tool"><inertial>{there}<inertia {moments}/></inertial></link>'
-        found = dl.check(write(tmp_path, GOOD.replace('<link name="tool"/>', tool))).findings
+        found = dl.check(write(tmp_path, GOOD.replace('<link name="tool"/>', tool))).rows
         assert [f.rule for f in found if f.rule in ("D203", "D213")] == [rule]
 
 
 def test_a_slide_with_infinite_limits_does_not_become_continuous(tmp_path):
     text = GOOD.replace('lower="0" upper="0.04" effort', 'lower="-inf" upper="inf" effort')
-    found = dl.check(write(tmp_path, text)).findings
+    found = dl.check(write(tmp_path, text)).rows
     assert [(f.rule, f.fixable) for f in found] == [("D110", False)] * 2
     assert not any("continuous" in f.message + f.fix for f in found)
 
@@ -306,7 +307,7 @@ def test_a_slide_is_told_what_a_slide_can_do(tmp_path):
     assert without.rule == "D307" and without.fix == "add <limit lower upper effort velocity>"
     assert "or make it continuous" in only(tmp_path, DEFECTS["no limit at all"].text).fix
     locked = dl.check(write(tmp_path, bare.replace('lower="0" upper="0.04" ', "")))
-    assert [f.fix for f in locked.findings if f.rule == "D306"] == ["give limits, or make it fixed"]
+    assert [f.fix for f in locked.rows if f.rule == "D306"] == ["give limits, or make it fixed"]
     assert only(tmp_path, DEFECTS["no position limits"].text).fix == "give limits, or make it continuous or fixed"
     axis = '    <axis xyz="0 1 0"/>\n    <limit lower="0"'
     slide = only(tmp_path, GOOD.replace(axis, '    <limit lower="0"'))
@@ -358,7 +359,7 @@ def test_limits_along_a_chain_of_followers(tmp_path):
         text = GOOD.replace("</robot>", third.format(upper))
         assert rules(dl.check(write(tmp_path, text))) == wanted
     half = GOOD.replace('lower="-0.04" upper="0"', 'lower="-0.02" upper="0"').replace("</robot>", third.format(0.04))
-    assert [f.element for f in dl.check(write(tmp_path, half)).findings] == ["joint 'follow'"]
+    assert [f.element for f in dl.check(write(tmp_path, half)).rows] == ["joint 'follow'"]
     wide = GOOD.replace('lower="-0.04" upper="0"', 'lower="-0.09" upper="0.09"')
     assert rules(dl.check(write(tmp_path, wide.replace("</robot>", third.format(0.08))))) == set()
 
@@ -383,11 +384,11 @@ def test_a_material_may_be_defined_at_any_shape(tmp_path):
 def test_what_only_the_loader_knows_is_said_too(tmp_path):
     drive = '<dalembert:drive gear_ratio="0"/>'
     up = dl.check(write(tmp_path, GOOD.replace('<axis xyz="0 0 1"/>', f'<axis xyz="0 0 1"/>{drive}')))
-    assert not up.loads and rules(up) == {"D001"} and "gear ratio" in up.findings[0].message
-    assert up.findings[0].line == 59 and up.findings[0].fix == "write 1 for a direct drive"
+    assert not up.facts.loads and rules(up) == {"D001"} and "gear ratio" in up.rows[0].message
+    assert up.rows[0].line == 59 and up.rows[0].fix == "write 1 for a direct drive"
     home = '<dalembert:home joint="shoulder" position="3.5"/>\n</robot>'
     up = dl.check(write(tmp_path, GOOD.replace("</robot>", home)))
-    assert up.loads and rules(up) == {"D002"} and "beyond its limits" in up.findings[0].message
+    assert up.facts.loads and rules(up) == {"D002"} and "beyond its limits" in up.rows[0].message
 
 
 def test_what_dalembert_writes_is_clean(tmp_path):
@@ -530,7 +531,7 @@ def test_damaged_meshes_are_findings(name, tmp_path):
     file = write(tmp_path, GOOD.replace("meshes/cube.stl", f"meshes/{name}"))
     (tmp_path / "meshes" / name).write_bytes(data)
     up = dl.check(file)
-    assert rules(up) == {"D406"} and words in up.findings[0].message, str(up)
+    assert rules(up) == {"D406"} and words in up.rows[0].message, str(up)
 
 
 def test_a_collada_scene_is_placed(tmp_path):
@@ -555,9 +556,9 @@ def test_repairs_keep_every_other_byte(tmp_path):
     text = GOOD.replace('<axis xyz="0 0 1"/>', axis)
     text = text.replace('<?xml version="1.0"?>', '<?xml version="1.0" encoding="iso-8859-1"?>').replace("\n", "\r\n")
     data = b"\n  " + text.encode("latin-1")
-    repair = dl.check(write(tmp_path, data)).repaired()
-    assert repair.text == data.replace(b"xyz = '0 0 2'", b"xyz = '0 0 1'")
-    assert len(repair.changes) == 1
+    mended = repair(dl.check(write(tmp_path, data)))
+    assert mended.text == data.replace(b"xyz = '0 0 2'", b"xyz = '0 0 1'")
+    assert len(mended.changes) == 1
 
 
 def test_edits_find_every_element():
@@ -576,8 +577,8 @@ def test_what_shares_a_line_with_a_repair_is_kept(tmp_path):
         (f"{axis}\n    {limit}{limit}\n", good),
         (f"{limit}\n    {limit}{axis}\n", f"{limit}\n    {axis}\n"),
     ):
-        repair = dl.check(write(tmp_path, GOOD.replace(good, twice))).repaired()
-        assert repair.text.decode() == GOOD.replace(good, once) and repair.after.loads
+        mended = repair(dl.check(write(tmp_path, GOOD.replace(good, twice))))
+        assert mended.text.decode() == GOOD.replace(good, once) and mended.after.facts.loads
 
 
 def test_repairs_are_escaped():
@@ -588,8 +589,8 @@ def test_repairs_are_escaped():
 
 def test_a_byte_order_mark_does_not_move_the_edits(tmp_path):
     text = DEFECTS["an axis of length two"].text
-    repair = dl.check(write(tmp_path, b"\xef\xbb\xbf" + text.encode())).repaired()
-    assert repair.text == b"\xef\xbb\xbf" + GOOD.encode()
+    mended = repair(dl.check(write(tmp_path, b"\xef\xbb\xbf" + text.encode())))
+    assert mended.text == b"\xef\xbb\xbf" + GOOD.encode()
 
 
 def test_utf16_is_checked_but_not_repaired(tmp_path):
@@ -597,12 +598,12 @@ def test_utf16_is_checked_but_not_repaired(tmp_path):
     up = dl.check(write(tmp_path, text.encode("utf-16")))
     assert rules(up) == {"D302"}
     with pytest.raises(dl.InputError, match="save it as UTF-8"):
-        up.repaired()
+        repair(up)
 
 
 # ------------------------------------------------------------------------------------------- machine formats
 @pytest.fixture(scope="module")
-def ups(tmp_path_factory) -> list[dl.CheckUp]:
+def ups(tmp_path_factory) -> list[dl.Findings]:
     folder = tmp_path_factory.mktemp("many files")
     for k, name in enumerate(DEFECTS):
         write(folder / "in, with ü", DEFECTS[name].text, f"{k:03d}.urdf")
@@ -611,17 +612,17 @@ def ups(tmp_path_factory) -> list[dl.CheckUp]:
 
 
 def test_a_run_over_a_folder(ups):
-    assert len(ups) == len(DEFECTS) + 1 and [up.file for up in ups] == sorted(up.file for up in ups)
-    assert all(up.seconds > 0 for up in ups)
-    assert not any(f.rule == "D000" for up in ups for f in up.findings)
+    assert len(ups) == len(DEFECTS) + 1 and [up.source for up in ups] == sorted(up.source for up in ups)
+    assert all(up.facts.seconds > 0 for up in ups)
+    assert not any(f.rule == "D000" for up in ups for f in up.rows)
 
 
 def test_json(ups):
     data = json.loads(as_json(ups))
-    assert data["counts"] == {s: sum(up.count(s) for up in ups) for s in SEVERITIES}
-    assert data["loads"] == sum(up.loads for up in ups)
+    assert data["counts"] == {s: sum(up.counts[s] for up in ups) for s in SEVERITIES}
+    assert data["loads"] == sum(up.facts.loads for up in ups)
     for file, up in zip(data["files"], ups, strict=True):
-        assert file["file"] == up.file and len(file["findings"]) == len(up.findings)
+        assert file["source"] == up.source and len(file["findings"]) == len(up.rows)
         for finding in file["findings"]:
             assert finding["severity"] in SEVERITIES and finding["rule"] in RULES
             assert isinstance(finding["fixable"], bool)
@@ -641,7 +642,7 @@ def test_sarif_has_the_structure_of_2_1_0(ups):
     for r in described:
         assert r["shortDescription"]["text"] and r["fullDescription"]["text"]
         assert r["defaultConfiguration"]["level"] in ("none", "note", "warning", "error")
-    assert len(run["results"]) == sum(len(up.findings) for up in ups) > 90
+    assert len(run["results"]) == sum(len(up.rows) for up in ups) > 90
     for result in run["results"]:
         assert described[result["ruleIndex"]]["id"] == result["ruleId"]
         assert result["level"] in ("none", "note", "warning", "error") and result["message"]["text"]
@@ -654,12 +655,12 @@ def test_sarif_has_the_structure_of_2_1_0(ups):
 
 
 def test_junit_is_xml_with_true_counts(ups):
-    root = ElementTree.fromstring(as_junit(ups).encode())
+    root = ElementTree.fromstring(write_junit(ups).encode())
     suites = root.findall("testsuite")
     assert root.tag == "testsuites" and len(suites) == len(ups)
     for suite, up in zip(suites, ups, strict=True):
         cases = suite.findall("testcase")
-        assert suite.get("name") == up.file and int(suite.get("tests")) == len(cases) >= 1
+        assert suite.get("name") == up.source and int(suite.get("tests")) == len(cases) >= 1
         assert int(suite.get("failures")) == len(suite.findall("testcase/failure")) == len(up.errors) + len(up.warnings)
         assert all(case.get("name") and case.get("classname") for case in cases)
     assert int(root.get("tests")) == len(root.findall(".//testcase"))
@@ -674,7 +675,7 @@ def test_file_names_that_are_no_text(tmp_path):
     assert len(ups) == 3 and all(rules(up) == {"D221", "D224"} for up in ups)
     assert len(json.loads(as_json(ups))["files"]) == 3
     assert len(json.loads(as_sarif(ups).encode())["runs"][0]["results"]) == 6
-    assert len(ElementTree.fromstring(as_junit(ups).encode()).findall("testsuite")) == 3
+    assert len(ElementTree.fromstring(write_junit(ups).encode()).findall("testsuite")) == 3
 
 
 def test_severities_are_ordered(tmp_path):
@@ -714,12 +715,12 @@ def test_nothing_crashes(tmp_path):
     assert len(ups) == len(files) + 2
     for up in ups:
         assert "D000" not in rules(up), str(up)
-        assert up.loads or up.errors, str(up)
+        assert up.facts.loads or up.errors, str(up)
     for write_as in (as_json, as_sarif):
         json.loads(write_as(ups))
-    ElementTree.fromstring(as_junit(ups).encode())
-    bomb = next(up for up in ups if "entity bomb" in up.file)
-    assert rules(bomb) == {"D101"} and "DOCTYPE is refused" in bomb.findings[0].message
+    ElementTree.fromstring(write_junit(ups).encode())
+    bomb = next(up for up in ups if "entity bomb" in up.source)
+    assert rules(bomb) == {"D101"} and "DOCTYPE is refused" in bomb.rows[0].message
 
 
 def test_a_file_that_is_too_long_is_refused_unread(tmp_path):
@@ -727,7 +728,7 @@ def test_a_file_that_is_too_long_is_refused_unread(tmp_path):
     with open(file, "wb") as f:
         f.truncate(65 << 20)
     up = dl.check(file)
-    assert rules(up) == {"D001"} and "larger than 64 MiB" in up.findings[0].message
+    assert rules(up) == {"D001"} and "larger than 64 MiB" in up.rows[0].message
 
 
 def test_every_cut_and_every_scratch_is_survived(tmp_path):
@@ -744,8 +745,8 @@ def test_every_cut_and_every_scratch_is_survived(tmp_path):
                 broken[at] = rng.choice(b"0123456789.-+eE <>/\"'= abcxyz")
         (up,) = check_all([write(tmp_path, bytes(broken))])
         assert "D000" not in rules(up), (broken, str(up))
-        assert up.loads or up.errors
-        assert up.repaired().after.count("error") <= up.count("error")
+        assert up.facts.loads or up.errors
+        assert repair(up).after.counts["error"] <= up.counts["error"]
 
 
 def test_a_slip_of_ours_costs_one_file(tmp_path, monkeypatch):
@@ -754,7 +755,7 @@ def test_a_slip_of_ours_costs_one_file(tmp_path, monkeypatch):
     real = dl.check
     monkeypatch.setattr(module, "check", lambda f, **k: real(f, **k) if f.name == "b.urdf" else 1 / 0)
     first, second = check_all([tmp_path])
-    assert rules(first) == {"D000"} and "ZeroDivisionError" in first.findings[0].message and second.findings == ()
+    assert rules(first) == {"D000"} and "ZeroDivisionError" in first.rows[0].message and second.rows == ()
 
 
 # ------------------------------------------------------------------------------------------- real robots
@@ -777,12 +778,12 @@ def test_no_false_alarm_on_real_robots():
     """Without meshes, for time; `make corpus` opens them all."""
     ups = check_all([EXAMPLES], meshes=False)
     assert len(ups) >= 60
-    errors = {Path(up.file).name: {f.rule for f in up.errors} for up in ups if up.errors}
+    errors = {Path(up.source).name: {f.rule for f in up.errors} for up in ups if up.errors}
     assert errors == TRUE_ERRORS
     rare = {"D130", "D131", "D325", "D326", "D328", "D329"}
-    found = {(Path(up.file).name, f.rule, f.element) for up in ups for f in up.findings if f.rule in rare}
+    found = {(Path(up.source).name, f.rule, f.element) for up in ups for f in up.rows if f.rule in rare}
     assert found == TRUE_WARNINGS
-    assert sum(up.loads for up in ups) == len(ups) - 2
+    assert sum(up.facts.loads for up in ups) == len(ups) - 2
 
 
 @pytest.mark.skipif(not EXAMPLES.is_dir(), reason="example-robot-data is not installed")
@@ -790,7 +791,7 @@ def test_no_false_alarm_with_meshes():
     files = [f for f in EXAMPLES.rglob("*.urdf") if f.stem in WELL_MADE]
     ups = check_all(files)
     assert len(ups) >= 5
-    assert all(up.loads and not up.errors for up in ups)
+    assert all(up.facts.loads and not up.errors for up in ups)
 
 
 def test_the_hips_of_romeo_are_truly_impossible():

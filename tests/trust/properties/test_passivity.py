@@ -112,7 +112,13 @@ def test_books_with_friction_and_springs():
 def test_books_of_a_run(friction):
     robot = dl.Robot(random_tree(5, 2, friction=True, prismatic=False))
     run = dl.simulate(
-        robot, q0=[0.3, -0.4], qd0=[1.0, 2.0], duration=1.0, friction=friction, tau=[0.5, -0.2], limits="report"
+        robot,
+        q0=[0.3, -0.4],
+        qd0=[1.0, 2.0],
+        duration=1.0,
+        friction=friction,
+        inputs=dl.Inputs(tau=[0.5, -0.2]),
+        limits="report",
     )
     books = lab.energy_books(robot, run)
     assert books.balanced and books.passive and bool(books.lost[-1] > 0.01) is friction

@@ -531,17 +531,17 @@ def test_caught_and_named(plant: Plant, arm: Path, monkeypatch: Patch):
     if place >= IN_SYMBOLS:
         without = (*without, "euler-lagrange")
     certificate = dl.verify(plant.robot or arm, states=STATES, without=without)
-    assert not certificate and certificate.failed and certificate.findings
-    causes = [finding.evidence.cause for finding in certificate.findings]
-    told = "\n".join(str(finding) for finding in certificate.findings)
+    assert not certificate and certificate.errors and certificate.facts.causes
+    causes = [finding.cause for finding in certificate.facts.causes]
+    told = "\n".join(str(finding) for finding in certificate.facts.causes)
     assert plant.cause in causes, told
     assert plant.says in told
-    assert len(certificate.findings) == plant.findings, told
+    assert len(certificate.facts.causes) == plant.findings, told
 
 
 def test_the_arm_itself_agrees(arm: Path, monkeypatch: Patch):
     on_arrays(monkeypatch)
     certificate = dl.verify(arm, states=STATES)
-    assert certificate, certificate.text()
+    assert certificate, str(certificate)
     assert max(row.difference for row in certificate.rows) < 1e-11
     assert np.isfinite([row.difference for row in certificate.rows]).all()

@@ -33,15 +33,19 @@ def test_normal_run(tmp_path: Path):
     assert "rp: all agree" in out and "Newton–Euler" in out and "Pinocchio" in out
     assert "absent: MuJoCo: skipped as requested" in out and "agrees" in out
     every = run("rp", *QUICK, "--all", "-o", str(tmp_path / "certificate.json")).output
-    assert "kinetic energy K" in every and "ok" in every
-    assert json.loads((tmp_path / "certificate.json").read_text())["passed"] is True
+    assert "kinetic energy K" in every and "agrees" in every
+    assert json.loads((tmp_path / "certificate.json").read_text())["ok"] is True
 
 
 def test_json():
     data = json.loads(run("rp", *QUICK, "--seed", "3", "--json").stdout)
-    assert data["passed"] is True and data["seed"] == 3 and data["states"] == 8
-    assert {row["quantity"] for row in data["rows"]} >= {"mass matrix M", "inverse dynamics τ", "forward dynamics q̈"}
-    assert any(side["name"] == "mujoco" and not side["present"] for side in data["methods"])
+    assert data["ok"] is True and data["facts"]["seed"] == 3 and data["facts"]["states"] == 8
+    assert {row["quantity"] for row in data["findings"]} >= {
+        "mass matrix M",
+        "inverse dynamics τ",
+        "forward dynamics q̈",
+    }
+    assert any(side["name"] == "mujoco" and not side["present"] for side in data["facts"]["methods"])
 
 
 def test_a_file_that_cannot_be_written_is_said_before_the_run(tmp_path: Path, monkeypatch):
@@ -67,7 +71,7 @@ def test_what_differs_is_shown_and_the_exit_code_is_one(tmp_path: Path):
     assert "likely cause: inertial rpy" in out and "'shoulder'" in out
     assert "written differently: link 'shoulder': inertial rpy (0.3, -0.2, 0.5) here, (0, 0, 0) there" in out
     data = json.loads(run(str(one), "--against", str(two), *QUICK, "--json", code=1).stdout)
-    assert data["passed"] is False and data["findings"][-1]["cause"] == "inertial rpy"
+    assert data["ok"] is False and data["facts"]["causes"][-1]["cause"] == "inertial rpy"
 
 
 @pytest.mark.parametrize(

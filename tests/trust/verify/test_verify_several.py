@@ -51,9 +51,9 @@ def test_agrees_with_lagrange_and_with_the_file_read_again(kind, tmp_path):
     file.write_text(text(kind))
     certificate = dl.verify(file, states=4, without=WITHOUT)
     assert certificate, str(certificate)
-    sides = {side.name for side in certificate.methods if side.present}
+    sides = {side.name for side in certificate.facts.methods if side.present}
     assert {"several", "file", "pinocchio"} <= sides
-    assert "'base', with several coordinates each, are compared as turns and slides in a row" in certificate.notes
+    assert "'base', with several coordinates each, are compared as turns and slides in a row" in certificate.remarks
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -73,7 +73,7 @@ def test_a_wrong_joint_is_found(kind, monkeypatch):
     monkeypatch.setattr(KINDS[kind], "subspace", turned)
     certificate = dl.verify(dl.Robot(read_toml(text(kind))), states=4, without=WITHOUT)
     assert not certificate
-    assert {row.right for row in certificate.failed} == {"joints of several coordinates"}
+    assert {row.right for row in certificate.errors} == {"joints of several coordinates"}
 
 
 def test_warnings_are_those_of_the_robot_not_of_its_rows(tmp_path):
@@ -81,7 +81,7 @@ def test_warnings_are_those_of_the_robot_not_of_its_rows(tmp_path):
     file = tmp_path / "r.toml"
     file.write_text(text("floating"))
     said = dl.verify(file, states=4, without=WITHOUT)
-    assert not [note for note in said.notes if "warning" in note]
+    assert not [note for note in said.remarks if "warning" in note]
     file.write_text("\n".join(line for line in text("floating").splitlines() if "mass = 2.0" not in line))
     said = dl.verify(file, states=4, without=WITHOUT)
-    assert [note for note in said.notes if note == "the description has 1 warning: see 'dalembert info'"]
+    assert [note for note in said.remarks if note == "the description has 1 warning: see 'dalembert info'"]

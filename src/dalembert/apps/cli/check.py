@@ -6,8 +6,9 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -16,8 +17,9 @@ from dalembert.apps.cli.options import JSON, argument, command, option
 from dalembert.findings import SEVERITIES
 
 if TYPE_CHECKING:
-    from dalembert.findings import Finding
-    from dalembert.trust.doctor import CheckUp, Repair
+    from dalembert.findings import Severity
+    from dalembert.trust.doctor import Repair
+    from dalembert.trust.doctor.check import CheckUp
 
 FORMATS = ("table", "json", "sarif", "junit")
 LEVELS = ("error", "warning", "never")
@@ -25,7 +27,6 @@ LEVELS = ("error", "warning", "never")
 IDLE = ("fix", "out", "in-place", "details", "fail-on", "no-meshes", *output.READING)
 ROWS = 60  # files that a summary lists one by one; of more, only those with errors
 PROGRESS = 2.0  # seconds between two words of it
-FINDING = ("severity", "rule", "line", "finding, and what to do")
 
 
 class How(output.Reading):
@@ -83,7 +84,7 @@ def check(
     else:
         ups = _examine(paths, how)
         _show(ups, paths, style, details)
-    output.exit_unless(fail_on == "never" or not any(up.fails(fail_on) for up in ups))  # type: ignore[arg-type]
+    output.exit_unless(fail_on == "never" or not any(up.fails(cast("Severity", fail_on)) for up in ups))
 
 
 def _usable(paths: Sequence[str], fix: bool, out: str | None, in_place: bool, folders: Sequence[str]) -> None:
@@ -154,24 +155,26 @@ def _show(ups: Sequence[CheckUp], paths: Sequence[str], style: str, details: boo
     else:
         if details:
             for up in ups:
-                if up.findings:
+                if up.rows:
                     _one(up)
         _summary(ups, paths)
 
 
 def _one(up: CheckUp) -> None:
-    if up.findings:
-        _table(up.file, FINDING, [_row(f, " *" if f.fixable else "") for f in up.findings])
-        why = {f.rule: f.why for f in up.findings}
+    if up.rows:
+        _table(up.source, *_cells(up))
+        why = {f.rule: f.why for f in up}
         _table("Why it matters", ("rule", "why"), sorted(why.items()))
-    loads = "it loads" if up.loads else "it does not load"
-    click.echo(_visible(f"{up.file}: {up.verdict}; {loads} ({up.seconds:.2f} s)"))
-    if any(f.fixable for f in up.findings):
-        click.echo("* dalembert check --fix -o FILE repairs these")
+    click.echo(_visible(f"{up.message} ({up.facts.seconds:.2f} s)"))
+    if any(f.fixable for f in up):
+        click.echo("dalembert check --fix -o FILE repairs the lines marked with *")
 
 
-def _row(f: Finding, mark: str = "") -> tuple[str, ...]:
-    return f.severity, f.rule, "–" if f.line is None else str(f.line), f"{f.message}\n→ {f.fix}{mark}"
+def _cells(up: CheckUp) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    """The columns and rows of findings; what can be repaired ends with *."""
+    made = up.cells()
+    marks = (" *" if f.fixable else "" for f in up)
+    return made.columns, [(*row[:-1], f"{row[-1]}{mark}") for row, mark in zip(made.rows, marks, strict=True)]
 
 
 def _summary(ups: Sequence[CheckUp], paths: Sequence[str]) -> None:
@@ -179,14 +182,14 @@ def _summary(ups: Sequence[CheckUp], paths: Sequence[str]) -> None:
     columns = ("errors", "warnings", "notes", "loads", "seconds")
     rows = [(name, *_totals(group)) for name, group in _rows(ups, paths)]
     _table("Files", ("file", *columns), rows)
-    hits = Counter(f.rule for up in ups for f in up.findings)
-    files = Counter(name for up in ups for name in {f.rule for f in up.findings})
+    hits = Counter(f.rule for up in ups for f in up)
+    files = Counter(name for up in ups for name in {f.rule for f in up})
     if hits:
         from dalembert.trust.doctor import RULES
 
         table = [(name, RULES[name].severity, RULES[name].title, hits[name], files[name]) for name in sorted(hits)]
         _table("Rules", ("rule", "severity", "title", "findings", "files"), table)
-    groups = [(path, [up for up in ups if _below(up.file, path)]) for path in paths]
+    groups = [(path, [up for up in ups if _below(up.source, path)]) for path in paths]
     rows_of_folders = [(path, len(group), *_totals(group)) for path, group in [*groups, ("all", list(ups))]]
     _table("Summary", ("", "files", *columns), rows_of_folders)
 
@@ -195,8 +198,8 @@ def _rows(ups: Sequence[CheckUp], paths: Sequence[str]) -> list[tuple[str, list[
     """Every file; of very many, those with errors, and the others by the folder they are in."""
     rows: dict[tuple[str, str], list[CheckUp]] = {}
     for up in ups:
-        folder = next((path for path in paths if _below(up.file, path)), "")
-        name = Path(up.file).relative_to(folder).as_posix() if folder and Path(folder).is_dir() else up.file
+        folder = next((path for path in paths if _below(up.source, path)), "")
+        name = Path(up.source).relative_to(folder).as_posix() if folder and Path(folder).is_dir() else up.source
         if len(ups) > ROWS and not up.errors:
             name = f"{name.split('/')[0]}/…" if "/" in name else "…"
         rows.setdefault((folder, name), []).append(up)
@@ -204,10 +207,10 @@ def _rows(ups: Sequence[CheckUp], paths: Sequence[str]) -> list[tuple[str, list[
 
 
 def _totals(ups: Sequence[CheckUp]) -> tuple[object, ...]:
-    counts = (sum(up.count(severity) for up in ups) for severity in SEVERITIES)
-    good = sum(up.loads for up in ups)
+    counts = (sum(up.counts[severity] for up in ups) for severity in SEVERITIES)
+    good = sum(up.facts.loads for up in ups)
     loads = ("yes" if good else "no") if len(ups) == 1 else f"{good} of {len(ups)}"
-    return (*counts, loads, round(sum(up.seconds for up in ups), 2))
+    return (*counts, loads, round(sum(up.facts.seconds for up in ups), 2))
 
 
 def _below(file: str, path: str) -> bool:
@@ -230,32 +233,32 @@ def _show_rules(style: str) -> None:
 
 def _repair(path: str, out: str, how: How, style: str) -> CheckUp:
     """The check-up of what was written."""
-    from dalembert.trust.doctor import check as examine
+    from dalembert.trust.doctor import check as examine, repair
 
-    repair = examine(path, **how).repaired()
-    written = bool(repair.changes) or repair.after.loads  # a copy that is no better, and does not load, helps nobody
+    repaired = repair(examine(path, **how))
+    written = bool(repaired.changes) or repaired.after.facts.loads  # not a copy that is no better
     if written:
-        repair.save(out)
+        repaired.save(out)
     if style == "json":
-        changes, to = [change.data() for change in repair.changes], out if written else None
-        output.print_json({"file": path, "out": to, "changes": changes, "after": repair.after.data()})
+        changes, to = [change.data() for change in repaired.changes], out if written else None
+        output.print_json({"file": path, "out": to, "changes": changes, "after": repaired.after.data()})
     elif style != "table":
-        _show([repair.after], [out], style, False)
+        _show([repaired.after], [out], style, False)
     else:
-        _show_repair(repair, path, out, written)
-    return repair.after
+        _show_repair(repaired, path, out, written)
+    return repaired.after
 
 
-def _show_repair(repair: Repair, path: str, out: str, written: bool) -> None:
-    if repair.changes:
-        rows = [(c.rule, "–" if c.line is None else str(c.line), c.element, c.text) for c in repair.changes]
+def _show_repair(repaired: Repair, path: str, out: str, written: bool) -> None:
+    if repaired.changes:
+        rows = [(c.rule, "–" if c.line is None else str(c.line), c.element, c.text) for c in repaired.changes]
         _table(f"{path}: {len(rows)} repairs", ("rule", "line", "element", "change"), rows)
     else:
         click.echo(f"{_visible(path)}: there is nothing that can be repaired safely")
-    still = "" if repair.after.loads else "; it does not load"
+    still = "" if repaired.after.facts.loads else "; it does not load"
     click.echo(f"written to {_visible(out)}{still}" if written else f"nothing was written{still}")
-    left = [f for f in repair.after.findings if f.severity != "note"]
-    if left:
-        _table("Left for you", FINDING, map(_row, left))
+    left = replace(repaired.after, rows=(*repaired.after.errors, *repaired.after.warnings))
+    if left.rows:
+        _table("Left for you", *_cells(left))
     if written and Path(out).resolve().parent != Path(path).resolve().parent:
         click.echo("the copy is in another folder: meshes with relative paths are looked for from there")

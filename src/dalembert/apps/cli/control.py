@@ -30,7 +30,6 @@ ALONE = {  # what the poles of a joint count
 TUNED = tuple(name for name, entry in registry.offered("joints", compiled=True).items() if entry.settings)
 USUAL = "pd-gravity,feedforward-pd,computed-torque"
 SCENARIOS = ("exact", "wrong-start", "payload", "masses", "friction", "noise")
-VERDICTS = {"holds": "✓", "fails": "✗", "cannot be checked": "?"}
 
 
 def _setting(setting: registry.Setting) -> Any:
@@ -217,9 +216,7 @@ def tune(
         for text, joints in same.items():
             click.echo(f"{'each joint' if len(same) == 1 else ', '.join(joints)}: {text}")
         click.echo(ALONE["accelerations" if CONTROLLERS[controller].accelerations else "torques"])
-        click.echo(f"claim: {conditions.claim}\nsource: {conditions.source}")
-        for c in conditions.items:
-            click.echo(f" {VERDICTS[c.verdict]} {c}")
+        click.echo(str(conditions))
 
     keys = ("statement", "verdict", "numbers", "why")
     data = {
@@ -232,9 +229,9 @@ def tune(
         "error_at_full_torque": limit,
         "poles": [[[p.real, p.imag] for p in loop.poles] for loop in loops],
         "overshoot": [loop.overshoot for loop in loops],
-        "claim": conditions.claim,
-        "source": conditions.source,
-        "conditions": [{key: getattr(c, key) for key in keys} | {"numbers": dict(c.numbers)} for c in conditions.items],
+        "claim": conditions.facts.claim,
+        "source": conditions.facts.source,
+        "conditions": [{key: getattr(c, key) for key in keys} | {"numbers": dict(c.numbers)} for c in conditions],
     }
     output.answer(data, show)
 

@@ -89,7 +89,7 @@ def simulate(
               dalembert simulate panda --to 0.5,0.5,0,-1.2,0,2,0 --payload 2 -o run.csv
               dalembert simulate puma560 --controller pd-gravity --omega 8 --plot run.svg
     """
-    from dalembert.simulation import JointLimits, Measures, Solver, simulate as simulate_robot
+    from dalembert.simulation import JointLimits, Solver, simulate as simulate_robot
     from dalembert.simulation.run import import_arrow
 
     name = controller or (FREE if to is None else "computed-torque")
@@ -123,7 +123,7 @@ def simulate(
             reference=None if law is None else _reference(arm, start, goal, duration / 2 if move is None else move),
             friction=True if friction or compensate_friction else None,
             limits=JointLimits("robot" if torque_limits else None, limits),
-            measures=Measures(world=None if world is None and floor is None else _read_world(world, floor)),
+            world=None if world is None and floor is None else _read_world(world, floor),
         )
     if out is not None:
         (run.to_csv if Path(out).suffix.lower() == ".csv" else run.to_parquet)(out)
@@ -187,7 +187,7 @@ def _data(arm: Robot, run: Run, files: list[str]) -> dict[str, Any]:
 def _show_run(arm: Robot, run: Run, controller: str, files: list[str]) -> None:
     import numpy as np
 
-    from dalembert.simulation.simulate import SAID
+    from dalembert.simulation.single import SAID
 
     e, drives = _errors(arm, run), arm.model.drives
     own = [c.first for c in drives]
@@ -277,10 +277,12 @@ def plan(
     most = output.one_or_each("acceleration", acceleration, arm.n)
     if not through:
         output.refuse_idle("the arm goes to a goal as fast as its limits allow", "duration")
-        goal = output.positions("to", to, arm, within=True) if pose is None else _read_pose(pose)
+        goal: Any = output.positions("to", to, arm, within=True)
+        if pose is not None:
+            goal = {arm.model.frame(frame).name: _read_pose(pose)}
         around, pairs = _read_world(world, floor), [_read_pair(text) for text in allow]
         with waiting("planning"):
-            found = arm.plan(start, goal, around, frame=frame, clear=clear, allow=pairs, seed=seed, acceleration=most)
+            found = arm.plan(start, goal, around, clear=clear, allow=pairs, seed=seed, acceleration=most)
         _answer_plan(arm, found, around, out, plot, rate)
         output.exit_unless(found.proved)
         return

@@ -20,9 +20,12 @@ from dalembert.names import in_line, in_terminal
 from dalembert.words import read_number
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
+    from dalembert.findings import Findings
     from dalembert.robot import Robot
 
 # Options that stand before the command and say how a file is read, and those of them that rearrange what it says.
@@ -156,6 +159,13 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     for row in lines:
         click.echo("\n".join(row))
     click.echo()
+
+
+def print_findings(found: Findings[Any, Any], title: str = "") -> None:
+    """Print findings as a table, their remarks below it, and their message last."""
+    made = found.cells()
+    print_table(title or found.source, made.columns, made.rows)
+    click.echo("\n".join(map(_text, (*found.remarks, found.message))))
 
 
 def width() -> int:

@@ -3,8 +3,8 @@ to them gives the same."""
 
 from __future__ import annotations
 
-import math
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -14,10 +14,10 @@ from dalembert.apps.cli.options import JSON, ROBOT, TIP, NewFile, Number, comman
 from dalembert.apps.cli.terminal import waiting
 
 if TYPE_CHECKING:
-    from dalembert.bounds import Bound, Bounds
-    from dalembert.trust.properties import Choices, PropertyReport
+    from dalembert.trust.properties import Choices
     from dalembert.trust.properties.mechanism import TrialOptions
-    from dalembert.trust.verify.certificate import Agreement, Certificate
+    from dalembert.trust.properties.property import PropertyReport
+    from dalembert.trust.verify.certificate import Certificate
 
 
 @command
@@ -70,22 +70,15 @@ def properties(
         report = lab.lab(arm, only=only or None, progress=say, **options)
     output.answer(report.data, lambda: _show_properties(report, bool(only)))
     if not report.ok:
-        names = ", ".join(p.name for p in report.failed)
+        names = ", ".join(p.name for p in report.errors)
         raise click.ClickException(f"of {arm.name}, this fails: {names}")
 
 
 def _show_properties(report: PropertyReport, full: bool) -> None:
-    from dalembert.trust.properties.property import SIGNS
-
     if full:
         click.echo("\n\n".join(str(p) for p in report))
-        return
-    rows = [(SIGNS[p.verdict], p.name, p.statement, p.shown) for p in report]
-    output.print_table(report.title, ("", "property", "claims", "shown"), rows)
-    click.echo("∎ proved at every state, ✓ holds at every state measured, ✗ fails, – does not apply")
-    for p in report:
-        if p.note:
-            click.echo(f"{p.name}: {p.note}")
+    else:
+        output.print_findings(report)
 
 
 def _answer_choices(table: Choices) -> None:
@@ -148,24 +141,7 @@ def bounds(
         return
     with waiting("bounds") as say:
         result = arm.bounds(list(only) or None, limits=limits, gap=gap, seconds=seconds, watch=say)
-    output.answer(result.json, lambda: _show_bounds(result))
-
-
-def _show_bounds(result: Bounds) -> None:
-    columns = ("name", "what", "proved", "met", "unit", "gap", "")
-    output.print_table(
-        f"{result.robot}: bounds over its joints' ranges", columns, [_bound_row(b, result.gap) for b in result]
-    )
-    for note in result.notes:
-        click.echo(note)
-
-
-def _bound_row(b: Bound, gap: float) -> tuple[str, ...]:
-    proved = f"{'≤' if b.side == 'upper' else '≥'} {output.number(b.certified, 6)}" if b.proved else "–"
-    met = output.number(b.attained, 6) if math.isfinite(b.attained) else "–"
-    near = f"{b.gap:.2%}" if math.isfinite(b.gap) else "–"
-    words = b.verdict(gap) if math.isfinite(b.attained) else f"no bound: {b.stopped}"
-    return b.name, b.symbol, proved, met, b.unit, near, words
+    output.answer(result.data, lambda: output.print_findings(result))
 
 
 @command
@@ -211,46 +187,18 @@ def verify(
     if out is not None:
         certificate.save(out)
     output.answer(certificate.data, lambda: _show_certificate(certificate, every))
-    output.exit_unless(bool(certificate))
+    output.exit_unless(certificate.ok)
 
 
 def _show_certificate(certificate: Certificate, every: bool) -> None:
+    from dalembert.trust.verify.certificate import summarize_by
+
     if every:
-        rows = [_comparison_row(row) for row in certificate.rows]
-        output.print_table("Comparisons", ("quantity", "of", "with", "difference", "allowed", ""), rows)
+        output.print_findings(certificate)
+        return
+    made = summarize_by(certificate, lambda row: row.right, "method")
+    output.print_table("Methods, each with Lagrange's equations link by link", made.columns, made.rows)
+    if certificate.errors:
+        output.print_findings(replace(certificate, rows=certificate.errors), "What differs")
     else:
-        columns = ("method", "version", "compared", "largest difference", "of what is allowed", "")
-        output.print_table("Methods, each with Lagrange's equations link by link", columns, _methods(certificate))
-    failed = certificate.failed
-    if failed and not every:
-        rows = [_comparison_row(row)[:1] + _comparison_row(row)[2:] for row in failed]
-        output.print_table("What differs", ("quantity", "with", "difference", "allowed", "first"), rows)
-    for side in certificate.methods:
-        if not side.present:
-            click.echo(f"absent: {side.title}: {side.reason}")
-    for note in certificate.notes:
-        click.echo(f"note: {note}")
-    for line in certificate.differences:
-        click.echo(f"written differently: {line}")
-    for finding in certificate.findings:
-        click.echo(f"finding: {finding.message}")
-    click.echo(certificate.verdict)
-
-
-def _comparison_row(row: Agreement) -> tuple[object, ...]:
-    place = "" if row.passed else f"{row.entry}, state {row.state}" if row.state is not None else row.entry
-    return (row.quantity, row.left, row.right, f"{row.difference:.1e}", f"{row.allowed:.0e}", place if place else "ok")
-
-
-def _methods(certificate: Certificate) -> list[tuple[str, str, int, str, str, str]]:
-    """One line per right-hand side: how many quantities, and the worst of them."""
-    version = {side.title: side.version for side in certificate.methods}
-    lines = []
-    for title in dict.fromkeys(row.right for row in certificate.rows):
-        rows = [row for row in certificate.rows if row.right == title]
-        worst = max(rows, key=lambda row: row.difference / row.allowed if row.allowed else float("inf"))
-        share = worst.difference / worst.allowed if worst.allowed else float("inf")
-        bad = sum(not row.passed for row in rows)
-        said = "agrees" if not bad else f"{bad} of {len(rows)} differ"
-        lines.append((title, version.get(title, ""), len(rows), f"{worst.difference:.1e}", f"{share:.0e}", said))
-    return lines
+        click.echo("\n".join((*certificate.remarks, certificate.message)))

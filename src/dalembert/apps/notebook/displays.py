@@ -12,14 +12,13 @@ from dalembert.apps.page.scene import scene_of
 from dalembert.apps.page.still import still_picture
 from dalembert.apps.report.card import joint_table
 from dalembert.control.comparison import Comparison
-from dalembert.control.conditions import FAILS, HOLDS, Conditions
 from dalembert.describe.dh import DHTable
 from dalembert.draw import html
 from dalembert.draw.svg.charts import Curve, lines
 from dalembert.exercises.exercise import Exercise
 from dalembert.exercises.grading import Grade
 from dalembert.exercises.sheets.markup import HTML, write, write_line
-from dalembert.findings import Report
+from dalembert.findings import Findings
 from dalembert.identification.log.samples import Log
 from dalembert.kinematics.ik.solution import Solution, Solutions
 from dalembert.robot import Robot
@@ -28,10 +27,7 @@ from dalembert.symbolic.check import CheckedDerivation
 from dalembert.symbolic.compare import Comparison as Compared
 
 MOST_ROWS = 20  # of a table: who wants more asks for the numbers
-VERDICTS = {HOLDS: "good", FAILS: "bad"}
-SEVERITIES = {"error": "bad", "warning": "doubt", "note": "absent"}
 STEPS = {"right": "good", "own": "good", "follows": "doubt", "wrong": "bad"}
-COLORS = {"good": "#1b7f57", "doubt": "#97690a", "bad": "#b3261e", "absent": "#6b7280"}
 
 
 @singledispatch
@@ -40,17 +36,17 @@ def html_of(thing: object) -> str:
     return _shown(html.tag("pre", str(thing)))
 
 
+def page_of(title: str, thing: object) -> str:
+    """A result as a whole page."""
+    return html.page(title, Markup(html_of(thing)))
+
+
 def _shown(*content: object) -> str:
-    return str(html.tag("div", *content, class_="dalembert"))
+    return str(html.tag("div", html.STYLE, *content, class_="dalembert"))
 
 
 def _head(name: object, said: object) -> Markup:
     return html.paragraph(html.tag("b", name), " ", said)
-
-
-def _verdict(kind: str, words: object) -> Markup:
-    """A judgment in its color: a notebook has not our style."""
-    return html.tag("b", words, style=f"color:{COLORS[kind]}")
 
 
 def _plots(t: Sequence[float] | np.ndarray, panels: Iterable[tuple[str, list[Curve]]]) -> list[Markup]:
@@ -117,21 +113,6 @@ def _(comparison: Comparison) -> str:
 
 
 @html_of.register
-def _(conditions: Conditions) -> str:
-    rows = [
-        (
-            _verdict(VERDICTS.get(c.verdict, "absent"), c.verdict),
-            c.statement,
-            ", ".join(f"{name} = {x:.4g}" for name, x in c.numbers.items()),
-            c.why,
-        )
-        for c in conditions.items
-    ]
-    said = html.paragraph("Proof: ", conditions.source)
-    return _shown(html.paragraph(html.tag("b", conditions.claim)), said, html.table(("", "condition", "", ""), rows))
-
-
-@html_of.register
 def _(solution: Solution) -> str:
     q = solution.q.reshape(-1, solution.q.shape[-1])
     columns = (np.ravel(x) for x in (solution.position_error, solution.orientation_error, solution.converged))
@@ -157,25 +138,20 @@ def _(solutions: Solutions) -> str:
 
 
 @html_of.register
-def _(report: Report) -> str:
-    rows = [
-        (_verdict(SEVERITIES[f.severity], f.severity), f.rule, str(f.line or ""), f.message, f.fix)
-        for f in report.findings
-    ]
-    table = html.table(("", "rule", "line", "finding", "what to do"), rows) if rows else "nothing suspicious"
-    return _shown(_head(report.source, report.verdict), table)
+def _(found: Findings) -> str:  # type: ignore[type-arg]
+    return _shown(html.findings_table(found))
 
 
 @html_of.register
 def _(compared: Compared) -> str:
     first, *rest = str(compared).splitlines()
-    return _shown(html.paragraph(_verdict("good" if compared else "bad", first)), *map(html.paragraph, rest))
+    return _shown(html.paragraph(html.verdict("good" if compared else "bad", first)), *map(html.paragraph, rest))
 
 
 @html_of.register
 def _(checked: CheckedDerivation) -> str:
     rows = [
-        (x.number, _verdict(STEPS.get(x.verdict, "absent"), x.verdict), html.code(x.line), x.reason)
+        (x.number, html.verdict(STEPS.get(x.verdict, "absent"), x.verdict), html.code(x.line), x.reason)
         for x in checked.lines
     ]
     head = str(checked).rpartition("\n")[2]
@@ -196,7 +172,7 @@ def _(grade: Grade) -> str:
     rows = [
         (
             html.code(m.name),
-            _verdict("doubt" if 0 < m.earned < m.points else kinds[m.earned > 0], f"{m.earned:g} of {m.points}"),
+            html.verdict("doubt" if 0 < m.earned < m.points else kinds[m.earned > 0], f"{m.earned:g} of {m.points}"),
             Markup(write_line(m.reason, HTML)),
         )
         for m in grade.marks

@@ -32,10 +32,10 @@ from dalembert.model import Frame, Model
 from dalembert.reference import Reference
 from dalembert.robot import Robot
 from dalembert.scalar import Scalar, maximum, sqrt
-from dalembert.simulation.feed import wire
 from dalembert.simulation.fixed_step import compile_loop
 from dalembert.simulation.loop import close_loop
 from dalembert.simulation.steps import METHODS
+from dalembert.simulation.stream import wire
 from dalembert.units import position_units
 
 METHOD, STEP = "rk4", 1e-3  # [s]

@@ -42,11 +42,12 @@ class Scene:
     robot: Robot
     parts: tuple[DrawnPart, ...]
     notes: tuple[str, ...] = ()
+    q: Array | None = None
 
     @cached_property
     def start(self) -> Array:
-        """The posture that is drawn, (n,)."""
-        return posture(self.robot)
+        """The posture that is drawn, (nq,): `q` if it is given."""
+        return posture(self.robot) if self.q is None else self.q
 
     @cached_property
     def up(self) -> Array:

@@ -26,7 +26,8 @@ from dalembert.identification.fit.regressor import Base, Columns, base
 from dalembert.identification.fit.robot import identified
 from dalembert.identification.log.samples import Log
 from dalembert.robot import Robot, need_robot
-from dalembert.simulation.gradient import RolloutFunction, rollout_function
+from dalembert.simulation.experiment import Experiment
+from dalembert.simulation.options import Solver
 
 LANES = 2**21  # numbers that derivatives of some windows may take at once, 16 MB
 FIRST = 1e-6  # damping to begin with, of the diagonal
@@ -136,16 +137,9 @@ class _Windows:
         every_row = np.arange(0, self.steps + 1, self.every)
         self.q = np.stack([q[first + every_row] for q, _, first in pieces])
         self.tau = np.stack([tau[first : first + self.steps] for _, tau, first in pieces])
-        self.function: RolloutFunction = rollout_function(
-            robot,
-            duration=self.steps * dt,
-            dt=dt,
-            method=method,
-            controls=tuple(f"{joint}_torque" for joint in robot.joint_names),
-            parameters=columns.all_names,
-            friction=bool(columns.friction),
-            every=self.every,
-        )
+        e = Experiment(robot, friction=bool(columns.friction), solver=Solver(method, every=self.every), dt=dt)
+        self.names = tuple(columns.all_names)
+        self.function = e.function(("x0", "inputs.tau", *self.names), duration=self.steps * dt)
         self.n, self.dt = n, dt
 
     def __len__(self) -> int:
@@ -161,17 +155,17 @@ class _Windows:
 
     def errors(self, parameters: Array, starts: Array) -> Array:
         """(W, rows, n): simulated less measured positions."""
-        return self.function(starts, self.tau, parameters, nan=True)[..., : self.n] - self.q
+        return self.function(starts, self.tau, *np.moveaxis(parameters, -1, 0), nan=True)[..., : self.n] - self.q
 
     def normal(self, parameters: Array, starts: Array, kept: NDArray[np.int64]) -> tuple[Array, Array]:
         """(W, k, k) JᵀJ and (W, k) Jᵀr of each window, in its start and then in the kept parameters."""
-        names = [self.function.parameters[k] for k in kept]
+        names = [self.names[k] for k in kept]
         size = 2 * self.n + len(kept)
         many = max(LANES // ((1 + size) * self.q.shape[1] * 2 * self.n), 1)
         H, g = np.empty((len(self), size, size)), np.empty((len(self), size))
         for first in range(0, len(self), many):
             at = slice(first, first + many)
-            x, dx = self.function.sensitivity(starts[at], self.tau[at], parameters, of=names)
+            x, dx = self.function.sensitivity(starts[at], self.tau[at], *np.moveaxis(parameters, -1, 0), wrt=names)
             r = x[..., : self.n] - self.q[at]
             J = [np.ascontiguousarray(dx[..., i, :]) for i in range(self.n)]  # (W, rows, size) of each joint
             # Joint by joint: larger products BLAS gives to several threads, which wait for each other on busy machines.

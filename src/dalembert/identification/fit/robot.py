@@ -1,4 +1,4 @@
-"""Robots made of others: with identified bodies, rotors and friction; with joints that stand still."""
+"""Robots with identified bodies, rotors and friction."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalembert.arguments import Array, number, of_kind
+from dalembert.arguments import Array
 from dalembert.describe.description import Drive, Inertial, Joint, Origin
-from dalembert.errors import choose
 from dalembert.friction import Friction, friction as law
 from dalembert.identification.fit.regressor import Columns
 from dalembert.identification.log.samples import Samples, find_direction
 from dalembert.robot import Robot
-from dalembert.spatial import Pose
-from dalembert.spatial.rotation import to_rpy
 
 DRY = ("coulomb", "coulomb+", "coulomb-", "load")  # columns that turn over with the direction
 WIDEST = 0.3  # of the fastest rate, a width that is tried
@@ -164,34 +161,3 @@ def _try_widths(columns: Columns, parameters: Array, runs: Sequence[Samples]) ->
     rest = np.max([run.rest for run in runs], axis=0)
     tried = np.vstack([rest, np.abs(v).max(axis=0) * np.geomspace(1e-3, WIDEST, 16)[:, None]])
     return tried, np.array([squares(find_direction(v, width)) for width in tried]), squares(own)
-
-
-def locked(robot: Robot, positions: Mapping[str, float]) -> Robot:
-    """The same robot with these joints held at these positions [rad, m] for good: a gripper's fingers, a rail.
-
-    They and the joints that mimic them become fixed, and what they carry is lumped into the link before them. The other
-    joints, in their order, are those of the new robot."""
-    of_kind(positions, Mapping, "positions must be a dictionary of joints and where they stand, got")
-    for name in positions:
-        choose("joint", name, robot.joint_names)
-    held = {name: number(f"the position of {name!r}", value) for name, value in positions.items()}
-    d = robot.description
-    leaders = {joint.name: joint.mimic for joint in d.joints if joint.mimic is not None}
-    for follower in leaders:
-        factor, shift, at = 1.0, 0.0, follower
-        while at in leaders:  # a joint may follow one that follows another
-            m = leaders[at]
-            factor, shift, at = factor * m.multiplier, factor * m.offset + shift, m.joint
-        if at in positions:
-            held[follower] = factor * held[at] + shift
-    joints = tuple(_fixed(joint, held[joint.name]) if joint.name in held else joint for joint in d.joints)
-    home = tuple((name, value) for name, value in d.home if name not in held)
-    tip = d.tip if d.tip is not None else robot.tip
-    return Robot(replace(d, joints=joints, home=home, tip=tip), threads=robot.threads, told=robot.warnings)
-
-
-def _fixed(joint: Joint, q: float) -> Joint:
-    """The joint at q, as a fixed one: T(origin) · motion(q)."""
-    pose = joint.motion().pose(Pose.from_origin(joint.origin.xyz, joint.origin.rpy), (q,))
-    origin = Origin(pose.p, to_rpy(pose.R))  # type: ignore[arg-type]
-    return replace(joint, kind="fixed", origin=origin, limit=None, mimic=None, drive=Drive())

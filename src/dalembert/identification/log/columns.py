@@ -322,7 +322,7 @@ def _hint(robot: int, log: int) -> str:
 
 def say_lock(joint: str) -> str:
     """How a joint is held."""
-    return say("lock", {joint: ...}, python=f"dalembert.identification.locked(robot, {{{joint!r}: position}})")
+    return say("lock", {joint: ...}, python=f"robot.lock({{{joint!r}: position}})")
 
 
 # ------------------------------------------------------------------------------------------------ by names

@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.arguments import Array
 from dalembert.errors import InputError
-from dalembert.findings import Finding, Report, Severity, sort_findings
+from dalembert.findings import Finding, Findings, Severity, sort_findings
 from dalembert.identification.log import checks, filters, times
 from dalembert.identification.log.correction import Correction
 from dalembert.identification.log.hypotheses import BLOCKS, Court, Verdict, angle
@@ -37,11 +37,11 @@ LIKE = 0.2  # correlation with the model's torque below which something else mus
 class Look:
     """What was found, the worst first, and how the log should have been read."""
 
-    report: Report
+    report: Findings[Finding, None]
     correction: Correction
 
 
-def inspect_log(robot: Robot, log: Log) -> Report:
+def inspect_log(robot: Robot, log: Log) -> Findings[Finding, None]:
     """What is suspicious about a log of this robot, the worst first, each with its evidence and a suggestion: the
     report of `first_look`."""
     return first_look(robot, log).report
@@ -58,7 +58,7 @@ def first_look(robot: Robot, log: Log) -> Look:
             "the log with this robot"
         )
     found, correction = _look(robot, log)
-    return Look(Report(log.source, sort_findings(found)), correction)
+    return Look(Findings(log.source, sort_findings(found), None, "log"), correction)
 
 
 def _look(robot: Robot, log: Log) -> tuple[list[Finding], Correction]:

@@ -326,9 +326,7 @@ class LogSettings:
 
     def at(self, robot: Robot) -> Robot:
         """The robot as it was recorded: its gravity, and joints that were held."""
-        from dalembert.identification.fit.robot import locked
-
-        robot = locked(robot, self.lock) if self.lock else robot
+        robot = robot.lock(self.lock) if self.lock else robot
         return robot if self.gravity is None else robot.with_gravity(self.gravity)
 
     @classmethod

@@ -1,11 +1,11 @@
-"""`check`: a description examined by every rule, and `CheckUp`, what was found."""
+"""`check`: a description examined by every rule; `repair`: the text with every safe repair made."""
 
 from __future__ import annotations
 
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -21,14 +21,14 @@ from dalembert.describe.urdf_read import URDF_KINDS, read_urdf
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.errors import DalembertError, DescriptionError, InputError, Place
 from dalembert.files import DESCRIPTION, contents, whole
-from dalembert.findings import SEVERITIES, Finding, Report, sort_findings, write_json, write_junit, write_sarif
+from dalembert.findings import SEVERITIES, Finding, Findings, sort_findings, write_json, write_junit, write_sarif
 from dalembert.loading import SUFFIXES, describe
 from dalembert.robot import Robot
 from dalembert.trust.doctor import joints, masses, shapes, structure  # noqa: F401 - they fill the table
 from dalembert.trust.doctor.document import RULES, Change, Document, apply_rule, edit_text, read_document, walk
 
-TOOL = "dalembert check"
-ROUNDS = 8  # of repairs; one may uncover the next
+CHECK_SCHEMA = "dalembert-check/1"  # of JSON about several files
+MAX_REPAIR_ROUNDS = 8  # one repair may uncover the next
 _PLACE = re.compile(r"^(?P<file>.*?):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<rest>.*)$", re.DOTALL)
 _LOADERS = ("D001", "D002")  # what the loader says and no other rule does
 Paths = Sequence[str | os.PathLike[str]]
@@ -51,42 +51,55 @@ class Repair:
 
 
 @dataclass(frozen=True)
-class CheckUp(Report):
-    """What was found in one description, the worst first.
-
-    `loads` says whether Dalembert takes it at all (`refusal` says why not); `seconds` is what the check took."""
+class Examined:
+    """`loads`: whether Dalembert takes the description at all; `refusal`: why not; `seconds`: what the check took."""
 
     loads: bool
     refusal: str | None = None
     seconds: float = 0.0
     _source: _Source | None = field(default=None, repr=False, compare=False)
 
-    @property
-    def file(self) -> str:
-        return self.source
 
-    def data(self) -> dict[str, object]:
-        """The check-up as plain data."""
-        return {"file": self.file, "loads": self.loads, "seconds": round(self.seconds, 4), **super().data()}
+CheckUp = Findings[Finding, Examined]  # of one description, the worst first
 
-    def __str__(self) -> str:
-        loads = "loads" if self.loads else "does not load"
-        return "\n".join([f"{self.file}: {self.verdict}; {loads}", *map(str, self.findings)])
 
-    def repaired(self) -> Repair:
-        """The text with every safe repair made, round after round, until nothing is left that can be repaired.
+def _check_up(file: str, findings: Iterable[Finding], facts: Examined) -> CheckUp:
+    found: CheckUp = Findings(file, sort_findings(findings), facts, "check")
+    return replace(found, title=f"{found.message}; {'loads' if facts.loads else 'does not load'}")
 
-        Only URDF files are repaired; attributes and elements are edited in place, and all else stays to the byte."""
-        if self._source is None or self._source.data is None or not self._source.is_file:
-            raise InputError(f"{self.file}: only .urdf files are repaired; convert it first (dalembert convert)")
-        data, up, changes = self._source.data, self, list[Change]()
-        for _ in range(ROUNDS):
-            data, fresh = _repair_once(data, up.findings)
-            if not fresh:
-                break
-            changes += fresh
-            up = _examine(replace(self._source, data=data))
-        return Repair(data, tuple(changes), up)
+
+def repair(found: CheckUp) -> Repair:
+    """Return the text of a checked file with every safe repair made, round after round, until nothing is left to
+    repair.
+
+    Only URDF files are repaired; attributes and elements are edited in place, and all else stays to the byte.
+
+    Parameters
+    ----------
+    found : Findings
+        What `check` found in the file.
+
+    Returns
+    -------
+    Repair
+        The text, the changes, and what `check` finds in the text.
+
+    Raises
+    ------
+    InputError
+        What was checked is not a URDF file."""
+    source = found.facts._source
+    if source is None or source.data is None or not source.is_file:
+        remedy = "Convert it first: dalembert convert."
+        raise InputError("unsupported", "found", found.source, expected="findings of a .urdf file", remedy=remedy)
+    data, up, changes = source.data, found, list[Change]()
+    for _ in range(MAX_REPAIR_ROUNDS):
+        data, fresh = _repair_once(data, up.rows)
+        if not fresh:
+            break
+        changes += fresh
+        up = _examine(replace(source, data=data))
+    return Repair(data, tuple(changes), up)
 
 
 def _repair_once(data: bytes, findings: Sequence[Finding]) -> tuple[bytes, list[Change]]:
@@ -143,7 +156,7 @@ def check(
     folders = tuple(Path(d) for d in package_dirs)
     source = _source(model, folders, xacro, switch("strict", strict), allow)
     up = _examine(replace(source, package_dirs=folders, meshes=switch("meshes", meshes), strict=strict))
-    return replace(up, seconds=time.perf_counter() - started)
+    return replace(up, facts=replace(up.facts, seconds=time.perf_counter() - started))
 
 
 def _source(
@@ -193,7 +206,7 @@ def _examine(source: _Source) -> CheckUp:
         findings += [f for name in _LOADERS for f in apply_rule(name, document)]
     if not source.is_file:  # there is no text of the user's to edit
         findings = [replace(f, edits=()) for f in findings]
-    return CheckUp(source.file, sort_findings(findings), document.refusal is None, document.refusal, 0.0, source)
+    return _check_up(source.file, findings, Examined(document.refusal is None, document.refusal, _source=source))
 
 
 def _read(source: _Source) -> Document:
@@ -362,26 +375,22 @@ def _check_safely(file: Path, **how: Unpack[_Reading]) -> CheckUp:
         identifier, message, fix = "D000", f"{type(error).__name__}: {error}", "report it"
     row = RULES[identifier]
     finding = Finding(identifier, row.severity, message, fix, Place(str(file)), "file", row.why)
-    return CheckUp(str(file), (finding,), False, message, time.perf_counter() - started)
+    return _check_up(str(file), [finding], Examined(False, message, time.perf_counter() - started))
 
 
 # for machines
 
 
 def as_json(ups: Sequence[CheckUp]) -> str:
-    """{"files": [...], "counts": {...}, "loads": how many}; lines and columns count from 1."""
-    counts = {severity: sum(up.count(severity) for up in ups) for severity in SEVERITIES}
-    return write_json({"files": [up.data() for up in ups], "counts": counts, "loads": sum(up.loads for up in ups)})
+    """Return JSON about several files: {"schema": …, "files": [...], "counts": {...}, "loads": how many}."""
+    counts = {severity: sum(up.counts[severity] for up in ups) for severity in SEVERITIES}
+    files, loads = [up.data() for up in ups], sum(up.facts.loads for up in ups)
+    return write_json({"schema": CHECK_SCHEMA, "files": files, "counts": counts, "loads": loads})
 
 
 def as_sarif(ups: Sequence[CheckUp]) -> str:
-    """SARIF 2.1.0: every rule is described, every finding is a result at its line."""
-    return write_sarif(ups, {name: RULES[name] for name in sorted(RULES)}, TOOL)
+    """Return SARIF 2.1.0: every rule is described, every finding is a result at its line."""
+    return write_sarif(ups, {name: RULES[name] for name in sorted(RULES)})
 
 
-def as_junit(ups: Sequence[CheckUp]) -> str:
-    """JUnit XML: a suite per file, and in it a case per finding."""
-    return write_junit([(up, up.seconds) for up in ups], TOOL)
-
-
-FORMATS: dict[str, Callable[[Sequence[CheckUp]], str]] = {"json": as_json, "sarif": as_sarif, "junit": as_junit}
+FORMATS: dict[str, Callable[[Sequence[CheckUp]], str]] = {"json": as_json, "sarif": as_sarif, "junit": write_junit}

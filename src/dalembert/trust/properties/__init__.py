@@ -50,9 +50,9 @@ from dalembert.trust.properties.inertia import (
 from dalembert.trust.properties.lab import lab
 from dalembert.trust.properties.linearity import energy_linear, energy_regressor, linear_in_parameters
 from dalembert.trust.properties.mechanism import Mechanism
-from dalembert.trust.properties.property import Property, PropertyReport
+from dalembert.trust.properties.property import Property
 
-__all__ = ["Books", "Choice", "Choices", "Interconnection", "Mechanism", "Property", "PropertyReport", "Skewness"]
+__all__ = ["Books", "Choice", "Choices", "Interconnection", "Mechanism", "Property", "Skewness"]
 __all__ += ["bilinear", "choices_of_c", "coriolis_choices", "coriolis_family", "coriolis_matrix", "dissipation"]
 __all__ += ["energy_books", "energy_linear", "energy_regressor", "family_in_symbols", "feedback", "gravity_bounded"]
 __all__ += ["gravity_gradient", "gravity_work", "interconnection", "kinetic_energy", "l2_gain", "lab"]

@@ -10,7 +10,7 @@ from dalembert.errors import InputError, choose
 from dalembert.simulation.run import Run
 from dalembert.trust.properties import coriolis, energy, gravity, inertia, linearity  # noqa: F401 - they fill the table
 from dalembert.trust.properties.mechanism import JUDGES, STATES, Judge, trial_of
-from dalembert.trust.properties.property import STATEMENTS, PropertyReport
+from dalembert.trust.properties.property import STATEMENTS, PropertyReport, make_report
 
 TABLE: dict[str, Judge] = {name: JUDGES[name] for name in STATEMENTS}
 
@@ -45,4 +45,4 @@ def lab(
         if progress is not None:
             progress(name)
         found.append(TABLE[name](trial, run=run) if name == "passivity" else TABLE[name](trial))
-    return PropertyReport(trial.mechanism.name, len(trial.q), tuple(found))
+    return make_report(trial.mechanism.name, len(trial.q), tuple(found))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import NamedTuple
 
-from dalembert.display import align
-from dalembert.errors import choose
-from dalembert.findings import Finding, Severity, write_json
-from dalembert.names import in_markdown
+from dalembert.display import MathText, VerdictMark
+from dalembert.findings import Finding, FindingColumn, Findings, Severity
 
 PROVED, HOLDS, FAILS, SILENT = "proved", "holds", "fails", "does not apply"
 SIGNS = {PROVED: "∎", HOLDS: "✓", FAILS: "✗", SILENT: "–"}
@@ -59,13 +57,10 @@ class Property:
     def finding(self) -> Finding:
         """The property as a finding: an error where it fails, else a note."""
         severity: Severity = "note" if self.ok else "error"
-        return Finding(self.name, severity, f"{self.statement}: {self.verdict}; {self.shown}", evidence=self)
+        return Finding(self.name, severity, f"{self.statement}: {self.verdict}; {self.shown}")
 
     def data(self) -> dict[str, object]:
-        """What JSON can hold: an infinity is null."""
-        numbers = {name: x if math.isfinite(x) else None for name, x in self.numbers.items()}
-        parts = ("name", "statement", "latex", "source", "verdict", "shown", "note")
-        return {**{part: getattr(self, part) for part in parts}, "numbers": numbers, "formulas": dict(self.formulas)}
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     def __str__(self) -> str:
         lines = [f"{SIGNS[self.verdict]} {self.name}: {self.verdict}", f"  {self.statement}", f"  {self.shown}"]
@@ -83,85 +78,30 @@ def write_number(x: float) -> str:
     return f"{x:.4g}" if math.isfinite(x) else ("∞" if x > 0 else "-∞")
 
 
-def _barless(latex: str) -> str:
-    """LaTeX for a cell of a table, where a bar would end it."""
-    return latex.replace(r"\|", r"\Vert ").replace("|", r"\vert ")
-
-
 @dataclass(frozen=True)
-class PropertyReport:
-    """Properties of one mechanism, by name or in order; `states` were measured."""
+class Measured:
+    """At how many states the properties were measured."""
 
-    system: str
     states: int
-    properties: tuple[Property, ...]
 
-    def __getitem__(self, name: str | int) -> Property:
-        if isinstance(name, int):
-            return self.properties[name]
-        named = {p.name: p for p in self.properties}
-        return named[choose("property", name, named)]
 
-    def __iter__(self) -> Iterator[Property]:
-        return iter(self.properties)
+PropertyReport = Findings[Property, Measured]
+KINDS = {PROVED: "good", HOLDS: "good", FAILS: "bad", SILENT: "absent"}
+COLUMNS: tuple[FindingColumn[Property], ...] = (
+    FindingColumn("", lambda p: VerdictMark(p.verdict, KINDS[p.verdict])),
+    FindingColumn("property", lambda p: p.name),
+    FindingColumn("claim", lambda p: MathText(p.statement, p.latex)),
+    FindingColumn("shown by", lambda p: p.shown),
+)
 
-    def __len__(self) -> int:
-        return len(self.properties)
 
-    @property
-    def ok(self) -> bool:
-        """Whether no property fails."""
-        return not self.failed
-
-    @property
-    def failed(self) -> tuple[Property, ...]:
-        return tuple(p for p in self.properties if p.verdict == FAILS)
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What fails."""
-        return tuple(p.finding for p in self.failed)
-
-    def count(self, verdict: str) -> int:
-        return sum(p.verdict == verdict for p in self.properties)
-
-    def table(self) -> str:
-        """One line for each property: verdict, name, statement, how it was shown."""
-        rows = [(SIGNS[p.verdict], p.name, p.verdict, p.statement, p.shown) for p in self.properties]
-        return "\n".join([self.title, *align(rows)])
-
-    def markdown(self) -> str:
-        """The table as Markdown, formulas as LaTeX: for a handout."""
-        head = ["| property | statement | verdict | shown | source |", "|---|---|---|---|---|"]
-        rows = [
-            f"| {p.name} | ${_barless(p.latex)}$ | {p.verdict} | {p.shown.replace('|', '∣')} | {p.source} |"
-            for p in self.properties
-        ]
-        return "\n".join([f"## {in_markdown(self.title)}", "", *head, *rows]) + "\n"
-
-    @property
-    def title(self) -> str:
-        counts = [(self.count(v), v) for v in (PROVED, HOLDS, FAILS, SILENT)]
-        found = ", ".join(f"{k} {'do not apply' if v == SILENT and k > 1 else v}" for k, v in counts if k)
-        return f"{self.system}: {len(self)} properties, {found}; {self.states} states measured"
-
-    def data(self) -> dict[str, object]:
-        return {
-            "system": self.system,
-            "states": self.states,
-            "ok": self.ok,
-            "properties": [p.data() for p in self.properties],
-        }
-
-    def json(self) -> str:
-        """The report as JSON text."""
-        return write_json(self.data())
-
-    def __str__(self) -> str:
-        return "\n\n".join([self.title, *map(str, self.properties)])
-
-    def __repr__(self) -> str:
-        return f"<PropertyReport {self.title}>"
+def make_report(system: str, states: int, found: tuple[Property, ...]) -> PropertyReport:
+    """Return properties of one mechanism, measured at so many states, as one result."""
+    counts = [(sum(p.verdict == v for p in found), v) for v in (PROVED, HOLDS, FAILS, SILENT)]
+    words = ", ".join(f"{k} {'do not apply' if v == SILENT and k > 1 else v}" for k, v in counts if k)
+    title = f"{system}: {len(found)} properties, {words}; {states} states measured"
+    notes = tuple(f"{p.name}: {p.note}" for p in found if p.note)
+    return Findings(system, found, Measured(states), "properties", title, COLUMNS, notes)
 
 
 # Every property: what it claims, in text and in LaTeX, and where it is proved.

@@ -1,19 +1,18 @@
-"""`Certificate`: what was compared with what, at which states, how well it agreed, and why where it did not.
+"""The certificate of `verify`: what was compared with what, at which states, how well it agreed, and why it did not.
 
 `VerifyRun` collects agreements, methods, differences and the numbers that failed while methods are compared.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from dalembert.files import whole
-from dalembert.findings import Finding, write_json
+from dalembert.display import ResultTable, VerdictMark
+from dalembert.findings import Finding, FindingColumn, Findings, Severity
 from dalembert.robot import Robot
 from dalembert.trust.verify import diagnose
 from dalembert.trust.verify.diagnose import Explanation
@@ -42,6 +41,35 @@ class Agreement:
     state: int | None = None  # of the largest difference
     entry: str = ""
     passed: bool = True
+
+    @property
+    def name(self) -> str:
+        return self.quantity
+
+    @property
+    def share(self) -> float:
+        """The difference as a part of what is allowed."""
+        return self.difference / self.allowed if self.allowed else math.inf
+
+    @property
+    def where(self) -> str:
+        """The entry and the state of the largest difference, where it is not allowed."""
+        at = "" if self.state is None else f", state {self.state}"
+        return "" if self.passed else f"{self.entry}{at}"
+
+    @property
+    def finding(self) -> Finding:
+        """The comparison as a finding: an error where it differs, else a note."""
+        said = f"{self.quantity}: {self.left} and {self.right} differ by {self.difference:.1e}"
+        severity: Severity = "note" if self.passed else "error"
+        return Finding(self.quantity, severity, f"{said} ({self.where})" if self.where else said, element=self.right)
+
+    def __str__(self) -> str:
+        mark = "ok  " if self.passed else "FAIL"
+        return f"{mark} {self.quantity}  {self.difference:.1e}  {self.left} = {self.right}  {self.where}".rstrip()
+
+    def data(self) -> dict[str, object]:
+        return asdict(self)
 
     @classmethod
     def of_answer(cls, quantity: str, left: str, right: str, wrong: str = "", states: int = 1) -> Agreement:
@@ -73,107 +101,76 @@ class Difference:
     parts: tuple[str, ...] = ()
     others: tuple[str, ...] = ()  # other faults that would give the same numbers
 
-    @property
-    def finding(self) -> Finding:
-        """The difference as a finding, by its cause."""
+    def __str__(self) -> str:
+        """Who differs, where first, and the likely cause."""
         who = ", ".join(self.methods[:MAX_NAMED_METHODS])
         if len(self.methods) > MAX_NAMED_METHODS:
             who += f" and {len(self.methods) - MAX_NAMED_METHODS} more"
         cause = f"likely cause: {self.cause}; " if self.cause else "not explained; "
         also = f" (the same numbers: {'; '.join(self.others)})" if self.others else ""
-        sentence = f"{who}: first differs in {self.first}; {cause}{self.words}{also}"
-        return Finding(self.cause or "not explained", "error", sentence, element=", ".join(self.parts), evidence=self)
+        return f"{who}: first differs in {self.first}; {cause}{self.words}{also}"
 
 
 @dataclass(frozen=True)
-class Certificate:
-    """The result of `verify`. True if everything agrees."""
+class Verified:
+    """What was compared: `states` drawn from `seed`, of the `joints` of a robot as read from `description`, by which
+    `methods`; the `causes` of what differs; the `differences` in what two descriptions write."""
 
     robot: str
-    source: str
+    description: str
     joints: tuple[str, ...]
     states: int
     seed: int
     version: str
-    rows: tuple[Agreement, ...]
     methods: tuple[ComparedMethod, ...]
-    findings: tuple[Finding, ...] = ()
-    notes: tuple[str, ...] = ()
-    differences: tuple[str, ...] = ()  # numbers that two descriptions write differently
+    causes: tuple[Difference, ...] = ()
+    differences: tuple[str, ...] = ()
     tolerances: dict[str, tuple[float, str]] = field(default_factory=lambda: dict(TOLERANCES))
 
-    @property
-    def passed(self) -> bool:
-        """Whether every comparison agrees."""
-        return all(row.passed for row in self.rows)
 
-    @property
-    def failed(self) -> tuple[Agreement, ...]:
-        return tuple(row for row in self.rows if not row.passed)
+Certificate = Findings[Agreement, Verified]  # the result of `verify`
+COLUMNS: tuple[FindingColumn[Agreement], ...] = (
+    FindingColumn("", lambda row: VerdictMark(*(("agrees", "good") if row.passed else ("differs", "bad")))),
+    FindingColumn("quantity", lambda row: row.quantity),
+    FindingColumn("of", lambda row: row.left),
+    FindingColumn("with", lambda row: row.right),
+    FindingColumn("difference", lambda row: f"{row.difference:.1e}"),
+    FindingColumn("allowed", lambda row: f"{row.allowed:.0e}"),
+    FindingColumn("first", lambda row: row.where),
+)
 
-    @property
-    def worst(self) -> Agreement | None:
-        """The row whose difference is nearest to, or furthest beyond, what is allowed."""
-        return max(
-            self.rows, key=lambda row: row.difference / row.allowed if row.allowed else float("inf"), default=None
-        )
 
-    @property
-    def verdict(self) -> str:
-        """One sentence."""
-        count = f"{len(self.rows)} comparisons at {self.states} states (seed {self.seed})"
-        if self.passed:
-            worst = max((row.difference for row in self.rows), default=0.0)
-            return f"{self.robot}: all agree: {count}, largest relative difference {worst:.1e}"
-        causes = sorted({f.evidence.cause for f in self.findings if f.evidence.cause})
-        why = f"; likely cause: {', '.join(causes)}" if causes else "; no fault of the table explains it"
-        return f"{self.robot}: {len(self.failed)} of {count} differ{why}"
+def make_certificate(rows: tuple[Agreement, ...], facts: Verified, remarks: tuple[str, ...] = ()) -> Certificate:
+    """Return agreements and what was compared as one result."""
+    absent = [f"absent: {method.title}: {method.reason}" for method in facts.methods if not method.present]
+    written = [f"written differently: {line}" for line in facts.differences]
+    causes = [f"finding: {cause}" for cause in facts.causes]
+    more = (*absent, *remarks, *written, *causes)
+    return Findings(facts.robot, rows, facts, "verify", _summarize(rows, facts), COLUMNS, more)
 
-    @property
-    def ok(self) -> bool:
-        """Whether every comparison agrees: `passed`."""
-        return self.passed
 
-    def __bool__(self) -> bool:
-        return self.passed
+def _summarize(rows: tuple[Agreement, ...], facts: Verified) -> str:
+    """One sentence."""
+    count = f"{len(rows)} comparisons at {facts.states} states (seed {facts.seed})"
+    failed = sum(not row.passed for row in rows)
+    if not failed:
+        worst = max((row.difference for row in rows), default=0.0)
+        return f"{facts.robot}: all agree: {count}, largest relative difference {worst:.1e}"
+    causes = sorted({cause.cause for cause in facts.causes if cause.cause})
+    why = f"; likely cause: {', '.join(causes)}" if causes else "; no fault of the table explains it"
+    return f"{facts.robot}: {failed} of {count} differ{why}"
 
-    def __repr__(self) -> str:
-        return f"<Certificate {self.verdict}>"
 
-    def data(self) -> dict[str, Any]:
-        """All of it as plain data; what is infinite is null."""
-        out = asdict(self) | {"passed": self.passed, "verdict": self.verdict}
-        out["findings"] = [asdict(finding.evidence) for finding in self.findings]
-        for row in out["rows"]:
-            row["difference"] = row["difference"] if row["difference"] < float("inf") else None
-        out["tolerances"] = {k: {"allowed": x, "reason": why} for k, (x, why) in self.tolerances.items()}
-        return out
-
-    def json(self) -> str:
-        return write_json(self.data())
-
-    def save(self, path: str | Path) -> Path:
-        """The certificate as a JSON file, whole or not at all."""
-        return whole(path, lambda file: file.write(self.json().encode() + b"\n"))
-
-    def text(self) -> str:
-        """For people: verdict, findings, the comparisons, who took part, the tolerances and their reasons."""
-        lines = [self.verdict, ""]
-        lines += [f"  {finding.message}" for finding in self.findings] + ([""] if self.findings else [])
-        lines += [f"  {x}" for x in self.differences] + ([""] if self.differences else [])
-        width = max((len(row.quantity) for row in self.rows), default=0)
-        for row in self.rows:
-            mark = "ok  " if row.passed else "FAIL"
-            place = "" if row.passed else f"  {row.entry}, state {row.state}"
-            lines.append(f"  {mark} {row.quantity:<{width}}  {row.difference:8.1e}  {row.left} = {row.right}{place}")
-        lines += ["", *(f"  absent: {s.title}: {s.reason}" for s in self.methods if not s.present)]
-        lines += [f"  {s.title} {s.version}" for s in self.methods if s.present and s.version]
-        lines += [f"  note: {note}" for note in self.notes]
-        lines += [f"  {name}: {x:g} ({why})" for name, (x, why) in self.tolerances.items()]
-        return "\n".join(lines) + "\n"
-
-    def __str__(self) -> str:
-        return self.text()
+def summarize_by(found: Certificate, group: Callable[[Agreement], str], title: str) -> ResultTable:
+    """Return one line for each group of comparisons: how many there are, and the worst of them."""
+    lines = []
+    for name in dict.fromkeys(map(group, found.rows)):
+        rows = [row for row in found.rows if group(row) == name]
+        worst = max(rows, key=lambda row: row.share)
+        bad = sum(not row.passed for row in rows)
+        said = VerdictMark(f"{bad} of {len(rows)} differ", "bad") if bad else VerdictMark("agrees", "good")
+        lines.append((name, len(rows), f"{worst.difference:.1e}", f"{worst.allowed:.0e}", said))
+    return ResultTable(found.message, (title, "comparisons", "largest difference", "allowed", ""), tuple(lines))
 
 
 class VerifyRun:

@@ -26,9 +26,11 @@ from dalembert.trust.verify.certificate import (
     Certificate,
     ComparedMethod,
     Difference,
+    Verified,
     VerifyRun,
     difference_of,
     first_difference,
+    make_certificate,
     values_of,
 )
 from dalembert.trust.verify.diagnose import Explanation, list_names
@@ -130,19 +132,18 @@ def _certificate(c: VerifyRun, other: Source | None) -> Certificate:
     explain(c)
     if other is not None:
         compare_with(c, other)
-    return Certificate(
+    facts = Verified(
         c.robot.name,
         c.source.title,
         c.linkage.coordinates,
         c.count,
         c.seed,
         __version__,
-        tuple(c.rows),
         tuple(c.methods),
-        tuple(difference.finding for difference in c.found),
-        tuple(c.notes),
+        tuple(c.found),
         tuple(c.differences),
     )
+    return make_certificate(tuple(c.rows), facts, tuple(c.notes))
 
 
 def _note(c: VerifyRun) -> None:

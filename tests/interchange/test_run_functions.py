@@ -1,25 +1,25 @@
-"""Rollouts in JAX and PyTorch: the derivatives of the library's own, under their transformations."""
+"""Runs in JAX and PyTorch: the derivatives of the library's own, under their transformations."""
 
 import numpy as np
 import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError
-from dalembert.interchange import jax_rollout, torch_rollout
-from dalembert.simulation import rollout_function
+from dalembert.interchange import jax_run, torch_run
+from dalembert.simulation import Experiment, Solver
 from free_arm import free_arm
 
 ARM = dl.load("planar-2r")
-F = rollout_function(ARM, duration=0.05, dt=1e-3, controls="all", parameters=("link2:m",), every=7)
+F = Experiment(ARM, solver=Solver(every=7)).function(("x0", "inputs.tau", "link2:m"), duration=0.05)
 _rng = np.random.default_rng(0)
-X0, U, P = _rng.normal(size=(3, 4)), _rng.normal(size=(3, 50, 2)), np.array([1.2])
+X0, U, P = _rng.normal(size=(3, 4)), _rng.normal(size=(3, 50, 2)), np.array(1.2)
 W = _rng.normal(size=(3, 9, 4))
-OWN = F.pull_back(W, X0, U, np.tile(P, (3, 1)))
+OWN = F.pull_back(W, X0, U, np.tile(P, 3))
 TOTAL = (OWN[0], OWN[1], OWN[2].sum(0))
 
 
 FLOATING = free_arm("floating")
-G = rollout_function(FLOATING, duration=0.01, dt=1e-3, controls="all")
+G = Experiment(FLOATING).function(("x0", "inputs.tau"), duration=0.01)
 START = np.r_[FLOATING.home, _rng.normal(size=FLOATING.nv)]
 FORCE, WEIGHTS = _rng.normal(size=(10, FLOATING.nv)), _rng.normal(size=(11, len(START)))
 
@@ -33,7 +33,7 @@ def assert_close(found, expected, double):
 @pytest.mark.parametrize("double", [False, True])
 def test_jax(double):
     jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'dalembert[jax]'")
-    f, dtype = jax_rollout(F), np.float64 if double else np.float32
+    f, dtype = jax_run(F), np.float64 if double else np.float32
     x0, u, p, w = (a.astype(dtype) for a in (X0, U, P, W))
     before = jax.config.jax_enable_x64
     jax.config.update("jax_enable_x64", double)
@@ -48,12 +48,12 @@ def test_jax(double):
         assert_close(map(np.asarray, jax.jit(by_all)(x0, u, p, w)), TOTAL, double)
         each = jax.jit(jax.vmap(by_all, (0, 0, None, 0)))(x0, u, p, w)
         assert_close(map(np.asarray, each), OWN, double)
-        assert f(x0[0], u[0]).dtype == dtype and np.isnan(f(x0[0] * np.nan, u[0])).all()
-        with pytest.raises(InputError, match=r"must end in \(4,\)"):
+        assert f(x0[0], u[0], p).dtype == dtype and np.isnan(f(x0[0] * np.nan, u[0], p)).all()
+        with pytest.raises(InputError, match=r"ends in \(4,\)"):
             f(x0[:, :3], u, p)
-        with pytest.raises(InputError, match="give controls"):
+        with pytest.raises(InputError, match="3 arrays, x0, inputs.tau, link2:m, got 1"):
             f(x0)
-        g = jax.grad(lambda x, u: (WEIGHTS * jax_rollout(G)(x, u)).sum(), (0, 1))
+        g = jax.grad(lambda x, u: (WEIGHTS * jax_run(G)(x, u)).sum(), (0, 1))
         assert_close(
             map(np.asarray, g(START.astype(dtype), FORCE.astype(dtype))), G.pull_back(WEIGHTS, START, FORCE)[:2], double
         )
@@ -64,7 +64,7 @@ def test_jax(double):
 @pytest.mark.parametrize("double", [False, True])
 def test_torch(double):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'dalembert[torch]'")
-    f, dtype = torch_rollout(F), torch.float64 if double else torch.float32
+    f, dtype = torch_run(F), torch.float64 if double else torch.float32
 
     def tensors():
         return [torch.tensor(a, dtype=dtype, requires_grad=True) for a in (X0, U, P)]
@@ -82,16 +82,16 @@ def test_torch(double):
     compiled, again = torch.compile(loss, fullgraph=True, backend="aot_eager"), tensors()
     compiled(*again, w).backward()
     assert_close((a.grad.numpy() for a in again), TOTAL, double)
-    with pytest.raises(InputError, match=r"must end in \(50, 2\)"):
+    with pytest.raises(InputError, match=r"ends in \(50, 2\)"):
         f(given[0], given[1][:, :7], given[2])
     x, force = (torch.tensor(a, dtype=dtype, requires_grad=True) for a in (START, FORCE))
-    (torch.tensor(WEIGHTS, dtype=dtype) * torch_rollout(G)(x, force)).sum().backward()
+    (torch.tensor(WEIGHTS, dtype=dtype) * torch_run(G)(x, force)).sum().backward()
     assert_close((x.grad.numpy(), force.grad.numpy()), G.pull_back(WEIGHTS, START, FORCE)[:2], double)
     if double:
-        assert torch.autograd.gradcheck(f, tuple(a[:1].clone() for a in given[:2]), atol=1e-6)
+        assert torch.autograd.gradcheck(f, (*(a[:1].clone() for a in given[:2]), given[2]), atol=1e-6)
 
 
-def test_what_is_no_rollout():
+def test_a_robot_is_no_function():
     pytest.importorskip("jax", reason="JAX is not installed: pip install 'dalembert[jax]'")
-    with pytest.raises(InputError, match="rollout_function makes"):
-        jax_rollout(ARM)
+    with pytest.raises(InputError, match="Experiment.function"):
+        jax_run(ARM)

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.rollout_words import rollouts, tune_gains
 
 import dalembert as dl
-from dalembert.control import tune_gains
 from dalembert.errors import DalembertError
-from dalembert.simulation import rollouts
 
 ARM = dl.load("planar-2r")
 PD = dl.control.PDGravity(ARM, kp=[40, 20], kd=[4, 1])
@@ -48,7 +47,7 @@ def test_compare_agrees():
 
 
 def test_gains_that_are_tied_keep_their_ratio():
-    found = tune_gains(ARM, PD, [0.0, 0.0], tied={"stiffer": ["kp_joint1", "kp_joint2"]}, iterations=5, **WORDS)
+    found = tune_gains(ARM, PD, [0.0, 0.0], gains="controller.kp", iterations=5, **WORDS)
     assert found.gains["kp_joint1"] / found.gains["kp_joint2"] == pytest.approx(2.0)
     assert set(found.gains) == {"kp_joint1", "kp_joint2"} and found.law.parameters["kd_joint1"] == 4
 
@@ -61,12 +60,12 @@ def test_errors_alone_go_to_the_bound():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"gains": "kp"}, "kp_joint1"),
+        ({"gains": "kpp"}, "controller.kp"),
         ({"gains": ("kp_joint1", "kp_joint1")}, "named twice"),
         ({"parameters": {"kp_joint1": 3.0}}, "leave one out"),
         ({"factor": 1.0}, "factor"),
         ({"iterations": 0}, "iterations"),
-        ({"tied": []}, "move together"),
+        ({"gains": ("kp", "kp_joint1")}, "named twice"),
         ({"dt": 0.25, "duration": 10.0}, "begin with gains that hold"),
         ({"loss": "settling_time"}, "settling_time jumps"),
     ],
