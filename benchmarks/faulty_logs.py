@@ -596,7 +596,7 @@ def run(case: Case, apply: bool, keep: Path | None = None) -> Result:
 
         def command(*words: str) -> tuple[int, float | None, str]:
             out.unlink(missing_ok=True)
-            done = CliRunner().invoke(main, ["identify", str(robot), str(log), "--out", str(out), *words])
+            done = CliRunner().invoke(main, ["identify", str(robot), str(log), "--output", str(out), *words])
             crash = done.exception is not None and not isinstance(done.exception, SystemExit)
             said = done.output + (f"\nCRASH {done.exception!r}" if crash else "")
             return done.exit_code, judge(d, out, case.seed) if out.exists() else None, said

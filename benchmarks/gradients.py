@@ -128,10 +128,11 @@ def gains(arm: dl.Robot) -> None:
     kp = np.array([200, 200, 100, 100, 20, 20, 5.0])
     law = dl.control.PDGravity(arm, kp=kp, kd=kp * [0.1, 0.1, 0.1, 0.1, 0.05, 0.05, 0.03])
     q0 = arm.home + np.random.default_rng(0).uniform(-0.3, 0.3, (8, arm.n))
-    words = {"reference": arm.home, "loss": {"rms_error": 1.0, "rms_torque": 1e-3}, "duration": 1.0, "dt": DT}
-    dl.control.tune_gains(arm, law, q0, iterations=1, **words)
+    e = Experiment(arm, law, reference=arm.home, dt=DT)
+    words = {"loss": {"rms_error": 1.0, "rms_torque": 1e-3}, "q0": q0, "duration": 1.0}
+    e.tune(iterations=1, **words)
     start = time.perf_counter()
-    found = dl.control.tune_gains(arm, law, q0, **words)
+    found = e.tune(**words)
     print(
         f"    {time.perf_counter() - start:.2f} s, {found.iterations} iterations: loss {found.loss_before:.4f} → "
         f"{found.loss:.4f}, slope {found.slope:.1e}; {found.message}"

@@ -52,9 +52,9 @@ def given(name: str) -> Path:
 
 
 def cart_pole() -> Any:
-    x, theta = dl.coordinates("x theta")
+    x, theta = dl.lagrange.coordinates("x theta")
     F = sp.Symbol("F")
-    xd, td = dl.rate(x), dl.rate(theta)
+    xd, td = dl.lagrange.rate(x), dl.lagrange.rate(theta)
     kinetic = 0.6 * xd**2 + 0.1 * xd * td * sp.cos(theta) + 0.025 * td**2
     return dl.LagrangianSystem(
         [x, theta], kinetic=kinetic, potential=-0.981 * sp.cos(theta), forces=[F, 0], inputs=[F], name="cart-pole"

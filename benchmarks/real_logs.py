@@ -193,7 +193,7 @@ def main() -> None:
                 r.write(log)
                 robot.write_text(r.urdf)
                 words = [*(["--apply"] if given.apply else []), *r.told]
-                done = CliRunner().invoke(dalembert, ["identify", str(robot), str(log), "--out", str(out), *words])
+                done = CliRunner().invoke(dalembert, ["identify", str(robot), str(log), "--output", str(out), *words])
                 error = f"{judge(whole, out):7.1%}" if out.exists() else "      –"
                 last = (done.output.strip().splitlines() or [repr(done.exception)])[-1]
                 print(

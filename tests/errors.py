@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from dalembert.errors import DalembertError, DalembertWarning
+from dalembert.errors import ARGUMENT, DalembertError, DalembertWarning
 
 
 @contextmanager
@@ -15,7 +15,8 @@ def raises(kind: type[BaseException] | tuple[type[BaseException], ...], fields: 
     """Expect an error of this kind and with these fields: its code, and after a blank its argument, "wrong-shape q"."""
     with pytest.raises(kind) as caught:
         yield caught
-    assert fields_of(caught.value) == fields, str(caught.value)
+    code, _, argument = fields.partition(" ")
+    assert fields_of(caught.value) == (fields if ARGUMENT.fullmatch(argument) else code), str(caught.value)
 
 
 @contextmanager
@@ -28,8 +29,8 @@ def warns(kind: type[Warning], *codes: str) -> Iterator[pytest.WarningsRecorder]
 
 
 def fields_of(error: BaseException) -> str:
-    """Return code and argument of an error, "wrong-shape q"."""
+    """Return code and argument of an error, "wrong-shape q"; of an argument that is prose, the code alone."""
     if not isinstance(error, DalembertError):
         return type(error).__name__
-    argument = (error.argument or "").partition("[")[0]
-    return f"{error.code} {argument}".strip()
+    argument = error.argument or ""
+    return f"{error.code} {argument.partition('[')[0] if ARGUMENT.fullmatch(argument) else ''}".strip()

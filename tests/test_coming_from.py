@@ -172,8 +172,8 @@ def theirs() -> dict[str, Any]:
     dynamics = np.linalg.solve(M, tau - bias)
     late = (1 + 8 * 0.01) * np.exp(-8 * 0.01)  # a critically damped error of 1 that starts at rest, after 10 ms
     lengths = {True: np.sort(singular)[::-1], False: np.sort(1 / singular)[::-1]}
-    upward = J.T @ [0, 0, -1, 0, 0, 0]
-    largest = np.min((np.sign(upward) * robot.limits.effort - g)[upward != 0] / upward[upward != 0])
+    lift = -J.T @ [0, 0, -1, 0, 0, 0]  # the torques that hold a load of 1 N
+    largest = np.min((np.sign(lift) * robot.limits.effort - g)[lift != 0] / lift[lift != 0])
     flange = np.array([[1, 0, 0, 0.088], [0, -1, 0, 0], [0, 0, -1, 0.333 + 0.316 + 0.384 - 0.107], [0, 0, 0, 1]])
     own_rpy = np.eye(4)
     own_rpy[:3, :3], own_rpy[:3, 3] = pin.rpy.rpyToMatrix(w), p
@@ -212,7 +212,7 @@ def theirs() -> dict[str, Any]:
         "buildModelFromUrdf": T, "forwardKinematics": T, "computeFrameJacobian(…, LOCAL_WORLD_ALIGNED)": J,
         "frameJacobianTimeVariation": J_dot, "computeJointKinematicHessians": slopes(jacobian, q),
         "rnea": (torque, bias),
-        "computeGeneralizedGravity": (g, g + J.T @ F), "aba": dynamics, "crba": (M, np.linalg.inv(M)),
+        "computeGeneralizedGravity": (g, g - J.T @ F), "aba": dynamics, "crba": (M, np.linalg.inv(M)),
         "computeCoriolisMatrix": C, "computeRNEADerivatives": (dq, dv, da), "computeABADerivatives": (aq, av, at),
         "computeJointTorqueRegressor": columns, "computeKineticEnergy": (kinetic, potential),
         "centerOfMass": (center, J_center), "computeCentroidalMomentum": momentum, "constraintDynamics": np.zeros(7),

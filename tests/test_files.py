@@ -110,7 +110,7 @@ def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     from dalembert.describe.toml_read import read_toml
     from dalembert.exercises.classes import read_answers, read_class
     from dalembert.identification import read_log
-    from dalembert.identification.log.settings import read_toml as read_settings
+    from dalembert.identification.log.settings import LogSettings
     from dalembert.trust.doctor import check
 
     def marked(name: str, text: str) -> Path:
@@ -135,7 +135,7 @@ def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     assert read_answers(answers)[1][0][:2] == ("compose-rotations", 7)
     (tmp_path / "plain.csv").write_text("name\nAda\n")
     assert read_class(marked("class.csv", "name\nAda\n")) == read_class(tmp_path / "plain.csv")
-    assert read_settings(marked("settings.toml", "gaps = 'cut'\n")) == {"gaps": "cut"}
+    assert LogSettings.from_toml(marked("settings.toml", "gaps = 'cut'\n")).gaps == "cut"
     lines = [f"{k / 100},{k * k / 1e4},{k / 50},{k % 7},{k % 5}" for k in range(200)]
     assert read_log(marked("log.csv", "\n".join(["t,q1,q2,tau1,tau2", *lines])), arm).q.shape[1] == 2
 

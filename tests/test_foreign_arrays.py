@@ -106,7 +106,7 @@ NAMED = {
     "to": lambda owner: owner.frames[0],
     "of": lambda owner: owner.frames[-1],
     "link": lambda owner: owner.bodies[-1],
-    "name": lambda owner: owner.constraints[0].name,
+    "name": lambda owner: owner.constraints[0].name if hasattr(owner, "constraints") else "added",
     "wrenches": lambda owner: {owner.tip: np.arange(6.0)},
 }
 WORDS = {
@@ -174,10 +174,10 @@ METHODS = [
     and arguments(owner, name)[0]
 ]
 FUNCTIONS = {
-    "exp6": (dl.exp6, (2, 6)),
-    "log6": (lambda x: dl.log6(x), (4, 4)),
-    "adjoint": (dl.adjoint, (4, 4)),
-    "inverse": (dl.inverse, (4, 4)),
+    "exp6": (dl.se3.exp6, (2, 6)),
+    "log6": (lambda x: dl.se3.log6(x), (4, 4)),
+    "adjoint": (dl.se3.adjoint, (4, 4)),
+    "inverse": (dl.se3.inverse, (4, 4)),
     "pose": (lambda x: dl.pose(x, x), (2, 3)),
     "quaternion": (lambda x: dl.pose(quat=x), (2, 4)),
     "matrix": (lambda x: dl.pose(rotation_matrix=x), (3, 3)),

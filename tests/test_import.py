@@ -46,7 +46,7 @@ def test_the_import_itself_loads_no_module_of_ours(loaded):
 
 
 def test_every_public_name_is_there():
-    assert {"Robot", "load", "pose", "exp6", "log6", "adjoint", "inverse"} <= set(dalembert.__all__)
+    assert {"Robot", "load", "pose", "simulate", "describe", "lagrange", "se3"} <= set(dalembert.__all__)
     for name in dalembert.__all__:
         assert name in dir(dalembert)
         assert getattr(dalembert, name) is not None

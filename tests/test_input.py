@@ -307,7 +307,7 @@ def test_huge_limits_are_none(size, arm):
     """They overflow no width, no product and no draw; the description keeps what was written."""
     from dataclasses import replace
 
-    limit = dl.Limit(-size, size, size, size)
+    limit = dl.describe.Limit(-size, size, size, size)
     joints = [replace(j, limit=limit) if j.limit else j for j in arm.description.joints]
     with pytest.warns(dl.ModelWarning, match="taken as no limits"):
         robot = dl.Robot(replace(arm.description, joints=tuple(joints), tip=arm.tip))
@@ -329,7 +329,7 @@ def test_robots_and_kernels_pickle(arm, states):
 def test_a_robot_of_an_unchecked_description_is_checked():
     from dalembert.describe.description import Description, Joint, Link
 
-    rod = dl.Inertial(1.0, (0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
+    rod = dl.describe.Inertial(1.0, (0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
 
     def robot(axis=(0.0, 0.0, 1.0), inertial=rod, parent="a"):
         joint = Joint("j", "revolute", parent, "b", axis=axis)
@@ -339,7 +339,7 @@ def test_a_robot_of_an_unchecked_description_is_checked():
         assert robot(axis=(0.0, 0.0, 2.0)).mass_matrix([0.0]) == pytest.approx(0.1)
     for wrong in (
         lambda: robot(axis=(0.0, 0.0, 0.0)),
-        lambda: robot(inertial=dl.Inertial(-1.0, (0.1, 0, 0, 0.1, 0, 0.1))),
+        lambda: robot(inertial=dl.describe.Inertial(-1.0, (0.1, 0, 0, 0.1, 0, 0.1))),
         lambda: robot(parent="c"),
         lambda: robot(parent="b"),
     ):
@@ -359,7 +359,7 @@ def test_warnings_are_given_once():
         warnings.simplefilter("error")
         puma.with_gravity((0, 0, -1.6)).with_threads(2)
         pickle.loads(pickle.dumps(puma))
-    impossible = dl.Inertial(1.0, (1.0, 0.0, 0.0, 0.1, 0.0, 0.1))
+    impossible = dl.describe.Inertial(1.0, (1.0, 0.0, 0.0, 0.1, 0.0, 0.1))
     with pytest.warns(dl.ModelWarning, match="triangle"):
         dl.Robot.from_dh([dict(a=1.0, inertial=impossible)])
     with pytest.warns(dl.ModelWarning, match="payload"):
@@ -375,7 +375,7 @@ def test_a_singular_mass_matrix_is_told():
             call([0.0], [0.0], [1.0])
 
 
-def _pair(first: dl.Inertial | None, second: dl.Inertial | None, axis: np.ndarray) -> dl.Robot:
+def _pair(first: dl.describe.Inertial | None, second: dl.describe.Inertial | None, axis: np.ndarray) -> dl.Robot:
     """Two joints about the same oblique axis."""
     turning = np.r_[0, 0, 0, axis]
     homes = np.broadcast_to(np.eye(4), (2, 4, 4))
@@ -386,10 +386,10 @@ def _pair(first: dl.Inertial | None, second: dl.Inertial | None, axis: np.ndarra
 def test_a_mass_matrix_that_only_rounding_keeps_from_being_singular_is_told():
     """Masses on oblique axes, and two joints that do the same: pivots of 1e-17 for zeros, and NaN or noise of them."""
     rng = np.random.default_rng(0)
-    block = dl.Inertial(1.0, (0.1, 0, 0, 0.1, 0, 0.1), dl.Origin((0.1, 0.2, 0.3)))
+    block = dl.describe.Inertial(1.0, (0.1, 0, 0, 0.1, 0, 0.1), dl.describe.Origin((0.1, 0.2, 0.3)))
     for axis in [np.array([1.0, 2.0, 3.0]), *rng.normal(size=(20, 3))]:
         a = axis / np.linalg.norm(axis)
-        point = dl.Inertial(1.0, (0.0,) * 6, dl.Origin(tuple(0.3 * a)))
+        point = dl.describe.Inertial(1.0, (0.0,) * 6, dl.describe.Origin(tuple(0.3 * a)))
         for first, second, why in (
             (block, point, "joint 'joint2' moves no mass"),
             (point, point, "joint 'joint1' moves no mass"),
@@ -448,7 +448,9 @@ def test_forward_dynamics_over_a_moving_base(arm, states):
 
 
 def test_nan_velocity_and_coulomb_friction(states):
-    robot = dl.Robot.from_dh([dict(a=1.0, inertial=dl.Inertial(1.0, (0.0,) * 6), drive=dl.Drive(coulomb=(1.0, 2.0)))])
+    robot = dl.Robot.from_dh(
+        [dict(a=1.0, inertial=dl.describe.Inertial(1.0, (0.0,) * 6), drive=dl.describe.Drive(coulomb=(1.0, 2.0)))]
+    )
     with np.errstate(invalid="ignore"):
         assert np.isnan(robot.friction_torque([0.0], [np.nan]))
     v = np.array([[-1.0], [0.0], [1.0]])
@@ -472,17 +474,17 @@ def test_a_followers_limits_bound_its_master():
     from dalembert.describe.description import Description, Joint, Link
 
     def robot(multiplier, limit):
-        rod = dl.Inertial(1.0, (0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
+        rod = dl.describe.Inertial(1.0, (0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
         links = tuple(Link(name, rod) for name in "abc")
         joints = (
-            Joint("m", "revolute", "a", "b", limit=dl.Limit(-3.0, 3.0)),
-            Joint("f", "revolute", "b", "c", limit=limit, mimic=dl.Mimic("m", multiplier, 0.5)),
+            Joint("m", "revolute", "a", "b", limit=dl.describe.Limit(-3.0, 3.0)),
+            Joint("f", "revolute", "b", "c", limit=limit, mimic=dl.describe.Mimic("m", multiplier, 0.5)),
         )
         return dl.Robot(Description("x", links, joints)).limits
 
-    tight = robot(2.0, dl.Limit(-1.0, 1.0))
+    tight = robot(2.0, dl.describe.Limit(-1.0, 1.0))
     assert (tight.lower[0], tight.upper[0]) == (-0.75, 0.25)
-    reversed_ = robot(-2.0, dl.Limit(-1.0, 1.0))
+    reversed_ = robot(-2.0, dl.describe.Limit(-1.0, 1.0))
     assert (reversed_.lower[0], reversed_.upper[0]) == (-0.25, 0.75)
     ranges = {
         "-2.5 … 3.5 and is limited to 10 … 11": (1.0, 10.0, 11.0),
@@ -491,7 +493,7 @@ def test_a_followers_limits_bound_its_master():
     }
     for text, (multiplier, lower, upper) in ranges.items():  # nothing in common, or one position: said, and left out
         with pytest.warns(dl.ModelWarning, match=rf"joint 'f' follows 'm' within .*{text}, which leaves no range"):
-            contradictory = robot(multiplier, dl.Limit(lower, upper))
+            contradictory = robot(multiplier, dl.describe.Limit(lower, upper))
         assert (contradictory.lower[0], contradictory.upper[0]) == (-3.0, 3.0)
 
 

@@ -249,7 +249,7 @@ def test_jacobian_is_the_derivative_of_forward_kinematics(robot, run):
 
 
 def test_jacobian_expressions_are_related_by_adjoints(robot, run):
-    from dalembert import adjoint
+    from dalembert.se3 import adjoint
 
     q = state(robot)[0]
     frame = robot.frames[-1]

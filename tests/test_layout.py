@@ -36,7 +36,7 @@ LAYERS = (
     ("symbolic",),
     ("flow", "law", "reference", "system", "kernels", "units"),
     ("kinematics", "bounds", "collision"),
-    ("robot", "robots", "loading", "poses", "flows"),
+    ("robot", "robots", "loading", "se3", "flows"),
     ("lagrange", "constrained", "actuation"),
     ("trajectories", "simulation", "control"),
     ("optimal", "planning"),

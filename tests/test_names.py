@@ -37,11 +37,11 @@ HOSTILE = {
 
 
 def arm(name: str) -> dl.Robot:
-    inertial = dl.Inertial(1.0, (0.1, 0, 0, 0.1, 0, 0.1), dl.Origin((0.2, 0.0, 0.0)))
+    inertial = dl.describe.Inertial(1.0, (0.1, 0, 0, 0.1, 0, 0.1), dl.describe.Origin((0.2, 0.0, 0.0)))
     links = (Link(f"base {name}"), Link(f"link {name}", inertial), Link(name, inertial))
     joints = (
-        Joint(name, "continuous", f"base {name}", f"link {name}", dl.Origin(), (0.0, 0.0, 1.0)),
-        Joint(f"second {name}", "continuous", f"link {name}", name, dl.Origin((1, 0, 0)), (0.0, 0.0, 1.0)),
+        Joint(name, "continuous", f"base {name}", f"link {name}", dl.describe.Origin(), (0.0, 0.0, 1.0)),
+        Joint(f"second {name}", "continuous", f"link {name}", name, dl.describe.Origin((1, 0, 0)), (0.0, 0.0, 1.0)),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dl.ModelWarning)
@@ -87,7 +87,7 @@ def test_source_code(tmp_path: Path, name: str) -> None:
     file = tmp_path / "arm.toml"
     file.write_text(arm(name).to_toml(), encoding="utf-8")
     for language in ("c", "numpy", "jax"):
-        done = CliRunner().invoke(main, ["export", str(file), "--to", language, "--json"])
+        done = CliRunner().invoke(main, ["export", str(file), "--format", language, "--json"])
         assert done.exit_code == 0, done.output
         for where, text in json.loads(done.stdout)["files"].items():
             function = names.identifier(f"{name}_inverse_dynamics")
@@ -117,7 +117,7 @@ def test_a_name_is_no_line_of_the_answer(tmp_path: Path) -> None:
     for command in ("info", "fk", "dynamics", "equations", "properties"):
         done = CliRunner().invoke(main, [command, str(file)])
         assert done.exit_code == 1 and "all agree" not in done.output.splitlines()
-        assert "holds a line break, and what follows it would pass for a line of the answer" in done.stderr
+        assert "contains a line break" in done.stderr
     noted = dl.load("planar-2r").to_toml().replace('notes = """', 'notes = """all agree\n')
     file.write_text(noted, encoding="utf-8")
     said = CliRunner().invoke(main, ["info", str(file)]).output.splitlines()

@@ -16,7 +16,6 @@ from errors import raises
 
 # Classes whose files people or other programs read. Dalembert has no reader for them.
 DOCUMENTS = {
-    "Certificate": "JSON with the result of a comparison",
     "Derivation": "HTML, LaTeX, Markdown or text",
     "Diagram": "SVG",
     "Equations": "LaTeX, Markdown or text",
@@ -54,6 +53,24 @@ def same_run(run: dl.Run, path: Path) -> None:
             assert read.groups[group] == run.groups[group]
 
 
+def make_batch() -> object:
+    robot = dl.load("planar-2r")
+    controller = dl.control.ComputedTorque(robot, omega=8.0)
+    experiment = dl.Experiment(robot, controller, reference=[0.5, 0.3], measures=["rms_error"])
+    vary = {"payload.mass": np.array([0.1, 0.2, 1 / 3])}
+    return experiment.batch(vary=vary, q0=[0.1, 0.2], duration=0.1, keep="all")
+
+
+def same_batch(batch: object, path: Path) -> None:
+    read = dl.simulation.read_batch(path)
+    for name, values in batch.to_dict().items():
+        assert np.array_equal(read[name], values), name
+    if path.suffix == ".npz":
+        assert np.array_equal(read["last"], batch.last) and np.array_equal(read["rows"], batch.rows)
+        assert tuple(read["columns"]) == batch.columns and tuple(read["names"]) == batch.names
+        assert np.array_equal(read["diverged_at"], batch.diverged_at)
+
+
 def make_excitation() -> object:
     options = {"duration": 8.0, "harmonics": 3, "velocity": 2.0, "acceleration": 8.0, "starts": 1, "seconds": 5.0}
     return dl.identification.excite(dl.load("planar-2r"), **options)
@@ -71,12 +88,24 @@ def same_spheres(spheres: object, path: Path) -> None:
 
 def make_repair() -> object:
     Path("arm.urdf").write_text(dl.load("planar-2r").to_urdf().replace('axis xyz="0 0 1"', 'axis xyz="0 0 2"', 1))
-    return dl.check("arm.urdf").repaired()
+    return dl.doctor.repair(dl.check("arm.urdf"))
 
 
 def same_repair(repair: object, path: Path) -> None:
     assert path.read_bytes() == repair.text
     assert dl.load(path).fk([0.1, 0.2]).tolist() == dl.load("planar-2r").fk([0.1, 0.2]).tolist()
+
+
+def make_findings() -> object:
+    make_repair()
+    return dl.check("arm.urdf")
+
+
+def same_findings(findings: object, path: Path) -> None:
+    read = dl.read_findings(path)
+    assert read.ok == findings.ok and list(read)
+    for a, b in zip(read, findings, strict=True):
+        assert (a.rule, a.severity, a.message, a.line) == (b.rule, b.severity, b.message, b.line)
 
 
 # Class, how to make an object, endings of its files, and what compares the object with the file.
@@ -88,8 +117,10 @@ CASES = [
     ("Robot", lambda: dl.load("panda", base="floating").with_payload(1.0), (".urdf", ".toml"), same_robot),
     ("Run", make_run, (".npz", ".csv", ".parquet"), same_run),
     ("Run", make_stopped_run, (".npz", ".csv", ".parquet"), same_run),
+    ("Batch", make_batch, (".npz", ".csv"), same_batch),
     ("Excitation", make_excitation, (".csv",), same_motion),
     ("SphereModel", lambda: dl.load("ur5e").collision().spheres, (".json",), same_spheres),
+    ("Findings", make_findings, (".json",), same_findings),  # other endings are for people and other programs
     ("Repair", make_repair, (".urdf",), same_repair),
 ]
 

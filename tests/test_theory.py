@@ -442,7 +442,7 @@ def test_closed_newton_euler_form_with_a_moving_base_and_a_wrench():
     V_base, V_dot_base = np.zeros(6 * N), V_dot_gravity.copy()
     for i, body in enumerate(arm.model.bodies):
         if body.parent < 0:
-            X = np.linalg.inv(dl.adjoint(arm.fk(q, body.name)))
+            X = np.linalg.inv(dl.se3.adjoint(arm.fk(q, body.name)))
             V_base[6 * i : 6 * i + 6] = X @ np.r_[v, w]
             V_dot_base[6 * i : 6 * i + 6] += X @ np.r_[a - np.cross(w, v), wd]
     own = A_ @ qd
@@ -481,7 +481,7 @@ def test_angular_first_is_a_permutation():
     T = dl.pose((0.1, 0.2, 0.3), rpy=(0.4, 0.5, 0.6))
     R, p = T[:3, :3], T[:3, 3]
     zero = np.zeros((3, 3))
-    assert error(P @ dl.adjoint(T) @ P.T, np.block([[R, zero], [S(p) @ R, R]])) < ROUNDING
+    assert error(P @ dl.se3.adjoint(T) @ P.T, np.block([[R, zero], [S(p) @ R, R]])) < ROUNDING
     I_c = np.diag([0.1, 0.2, 0.25])
     G = np.array(Inertia.from_com(2.0, (0.0, 0.0, 0.0), tuple(map(tuple, I_c))).matrix())
     assert error(P @ G @ P.T, np.block([[I_c, zero], [zero, 2.0 * np.eye(3)]])) < ROUNDING
@@ -610,8 +610,8 @@ def test_printed_urdf_snippets():
     assert error(third.axis, np.array([1, -1, 0]) / np.sqrt(2)) < ROUNDING  # rounded to three digits: silent
     arm = dl.Robot(d)
     q = np.array([0.4, -0.9])
-    T = homogeneous(p=(0.5, 0.3, 0)) @ dl.exp6([0, 0, 0, *(0.4 * np.array(first.axis))])
-    T = T @ homogeneous(rot("z", -1.57), (0.5, 0, 0)) @ dl.exp6([0, 0, 0, *(-0.9 * np.array(third.axis))])
+    T = homogeneous(p=(0.5, 0.3, 0)) @ dl.se3.exp6([0, 0, 0, *(0.4 * np.array(first.axis))])
+    T = T @ homogeneous(rot("z", -1.57), (0.5, 0, 0)) @ dl.se3.exp6([0, 0, 0, *(-0.9 * np.array(third.axis))])
     assert error(arm.fk(q, "link4"), T) < ROUNDING  # the axis is in the child's frame
     visual = d.links[3].visuals[0]
     assert visual.color == (0.3, 0.3, 0.3, 1.0)

@@ -1,4 +1,4 @@
-"""Messages name arguments as the interface does in which they are read; values are read back as they were written."""
+"""Arguments in messages become options at the command line; values of options are read as they are written."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ import math
 
 import pytest
 
-from dalembert.words import call, command_line, read_number, read_value, say, write_value
+from dalembert.words import assign, mention, read_number, read_value, with_options, write_value
 
 
-def test_an_argument_is_said_in_the_words_of_the_interface():
+def test_an_argument_is_an_option_at_the_command_line():
     said = [("rate", 100.0), ("bad_rows", "drop"), ("columns", {"t": None, "q": range(1, 7)}), ("units", {"t": ...})]
-    assert [say(*one) for one in said] == [
-        "rate=100",
-        "bad_rows='drop'",
-        "columns={'t': None, 'q': range(1, 7)}",
-        "units={'t': …}",
-    ]
-    with command_line():
-        assert [say(*one) for one in said] == ["--rate 100", "--bad-rows drop", "--columns t=none,q=1-6", "--units t=…"]
-        assert say("columns", {"q": "pos {i}"}) == '--columns "q=pos {i}"'  # a shell would split it
-        assert (call("torque_constant"), call("sign", "tau")) == ("--torque-constant", "the tau of --sign")
-    assert (call("torque_constant"), call("sign", "tau")) == ("torque_constant", "sign['tau']")
-    assert say("lock", {"a": 0.0}, python="locked(robot)") == "locked(robot)"
+    texts = [assign(*one) for one in said]
+    assert texts == ["`rate=100`", "`bad_rows='drop'`", "`columns={'t': None, 'q': range(1, 7)}`", "`units={'t': …}`"]
+    options = {name: f"--{name}" for name, _ in said}
+    shown = [with_options(text, options) for text in texts]
+    assert shown == ["--rate 100", "--bad_rows drop", "--columns t=none,q=1-6", "--units t=…"]
+    settings = {name: f"--set {name}=" for name in ("columns", "sign", "rate")}
+    assert with_options(assign("columns", {"q": "pos {i}"}), settings) == '--set columns="q=pos {i}"'  # for a shell
+    assert (
+        with_options(f"{mention('sign', 'tau')} and {mention('rate')}", settings) == "--set sign=tau=… and --set rate"
+    )
+    assert with_options(mention("other"), settings) == "`other`"
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ import hashlib
 import html
 import importlib
 import importlib.metadata
+import importlib.util
 import inspect
 import io
 import json
@@ -223,6 +224,7 @@ class Door:
     def __getattr__(self, name: str) -> Any:
         places = [(module, name) for module in _places(self._name)]
         places += [place.rsplit(".", 1) for place in _places(f"{self._name}.{name}")]
+        places += [(f"{self._name}.{part}", name) for part in ("se3", "describe", "lagrange")]
         value = _first(name, places)
         return Door(value.__name__) if isinstance(value, types.ModuleType) else value
 
@@ -3200,6 +3202,44 @@ def command() -> Any:
     return _first("main", [(module, "main") for module in _places("dalembert.cli")])
 
 
+# Words of the recorded lines, and the words of the command line with one table of options.
+NEW_COMMANDS = {
+    r"^(--\w+(?: tendons)?) (\w+ [\w.-]+)$": r"\2 \1",
+    r"--allow ": "--ignore ",
+    r"^((?:convert|export) .*)--to ": r"\1--format ",
+    r"--lang ": "--format ",
+    r"--q ": "--q0 ",
+    r"--qd ": "--qd0 ",
+    r"--of ": "--only ",
+    r"--check (\w+) \"": r'--check "\1 = ',
+    r"--choices": "--only choices",
+    r"--formulas": "--method symbolic",
+    r"--lower ": "--limits lower=",
+    r"--limits stop": "--limits position=stop",
+    r"--controllers ": "--controller ",
+    r"--scenarios exact,payload --rest 0.2 --move 0.5": "--vary payload.mass=0,1 --duration 0.7 --move 0.5",
+    r"--scenarios exact --rest 0.2 --move 0.5": "--vary payload.mass=0 --duration 0.7 --move 0.5",
+    r"--scenarios ": "--vary ",
+    r"--rate 10": "--dt 0.1",
+    r"--out ": "-o ",
+    r"--report ": "-o ",
+    r"--sections ": "--only ",
+    r"--port 70000": "--address 127.0.0.1:70000",
+    r"^(simulate .*)--method ": r"\1--solver ",
+}
+
+
+def in_new_words(line: str) -> str:
+    """Return a recorded line in the words of the command line of this version."""
+    if importlib.util.find_spec("dalembert.apps") is None or not importlib.util.find_spec(
+        "dalembert.apps.cli.option_table"
+    ):
+        return line
+    for old, new in NEW_COMMANDS.items():
+        line = re.sub(old, new, line)
+    return line
+
+
 def commanded(line: str) -> dict[str, Any]:
     """What a command prints, its exit code, and the files it writes."""
     from click.testing import CliRunner
@@ -3208,7 +3248,7 @@ def commanded(line: str) -> dict[str, Any]:
     write("swing.xml", TENDON)
     write("log.csv", log_text("planar-2r")) if "log.csv" in line else None
     before = set(Path().rglob("*"))
-    runner, words = CliRunner(), shlex.split(line)
+    runner, words = CliRunner(), shlex.split(in_new_words(line))
     result = runner.invoke(command(), words, env={"COLUMNS": "200", "SHELL": "/bin/nu"}, prog_name="dalembert")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -3236,7 +3276,10 @@ def _module() -> Any:
     found = []
     for line in ("fk planar-2r --q 30deg,60deg --json", "info pandas"):
         done = subprocess.run(
-            [sys.executable, "-m", "dalembert", *shlex.split(line)], capture_output=True, text=True, encoding="utf-8"
+            [sys.executable, "-m", "dalembert", *shlex.split(in_new_words(line))],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
         )
         found.append([done.returncode, done.stdout, done.stderr])
     return found

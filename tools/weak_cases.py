@@ -9,6 +9,7 @@ from the source (literals, module constants, `pytest.param`, concatenations, `ra
 **Wording.** A case asserts wording if an assertion compares prose with text that Dalembert writes.
 - Prose is a run of three or more English words with blanks between them, all but the first in lower case. Quoted
   parts, markup, numbers, formulas, identifiers and statements of programming languages are data, not prose.
+- Code and argument of an error, "missing mass", are data.
 - For a message of an error or a warning (`match=`, `str(error.value)`, `.message`, `.problem`, `.remedy`), two words
   are prose already. Messages change most often, and their fields can be compared instead.
 - The prose is a literal, or a name whose literals can be read: a constant, a row of `parametrize`, the values of a
@@ -256,8 +257,16 @@ def texts(node: ast.expr | None, names: Bindings, depth: int = 0) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------------- wording
+@cache
+def error_codes() -> set[str]:
+    text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8").partition("## Codes")[2]
+    return set(re.findall(r"^\| `([\w-]+)` \|", text, re.MULTILINE))
+
+
 def is_prose(text: str, least: int) -> bool:
     """Whether a text, or a pattern of one, has a run of at least so many English words."""
+    if text.partition(" ")[0] in error_codes() and re.fullmatch(r"\S+( \S+)?", text):
+        return False
     plain = re.sub(r"\\n|\s+|\\ ", " ", re.sub(r"\\([^\w\s])", r"\1", text)).replace(".*", " ")
     plain = QUOTED.sub(" 0 ", plain)
     return any(
@@ -324,7 +333,7 @@ def compared_by(node: ast.Compare) -> list[tuple[ast.expr, int]]:
         left, right = sides[k : k + 2]
         if isinstance(operation, (ast.In, ast.NotIn)):
             found.append((left, least_words(ast.unparse(right))))
-            if isinstance(right, (ast.Tuple, ast.List, ast.Set)):
+            if isinstance(right, (ast.Tuple, ast.List, ast.Set)) and not isinstance(left, ast.Name):  # a case's name
                 found.append((right, least_words(ast.unparse(left))))
         elif isinstance(operation, (ast.Eq, ast.NotEq)):
             found += [(left, least_words(ast.unparse(right))), (right, least_words(ast.unparse(left)))]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +18,7 @@ ROOT = Path(__file__).parent.parent
 SRC = ROOT / "src" / "dalembert"
 FILE = ROOT / "tests" / "texts.txt"
 FIELDS = ("code", "argument", "value", "expected", "remedy", "problem")
+METHODS = {"refuse", "error"}  # that return an error: Place.refuse, Element.refuse, Source.error
 NAMED = {"UnknownNameError", "unknown"}  # their code is unknown-name, their first argument what is named
 
 
@@ -53,14 +53,36 @@ def error_classes() -> set[str]:
     return found
 
 
-def calls() -> Iterator[tuple[str, ast.Call, str]]:
+@cache
+def calls() -> list[tuple[str, ast.Call, str]]:
     """(module, call, name of what is called) of every error and warning that `src` makes."""
+    found = []
     for module, tree in modules():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
                 name = ast.unparse(node.func).rpartition(".")[2]
-                if name in error_classes() or name in NAMED or (name == "refuse" and has_code(node)):
-                    yield module, node, name
+                if name in error_classes() or name in NAMED or (name in METHODS and any(map(is_code, node.args))):
+                    found.append((module, node, name))
+    return found
+
+
+def is_code(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in documented_codes()
+
+
+@cache
+def assigned() -> dict[int, dict[str, ast.expr]]:
+    """The texts that names stand for in each call: the last assignments before its statement, in the same block."""
+    found: dict[int, dict[str, ast.expr]] = {}
+    for _, tree in modules():
+        for block in (b for node in ast.walk(tree) for b in (getattr(node, "body", []), getattr(node, "orelse", []))):
+            names: dict[str, ast.expr] = {}
+            for statement in block if isinstance(block, list) else ():
+                if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                    names[statement.targets[0].id] = statement.value
+                elif isinstance(statement, (ast.Raise, ast.Return)):
+                    found |= {id(n): dict(names) for n in ast.walk(statement) if isinstance(n, ast.Call)}
+    return found
 
 
 def has_code(call: ast.Call) -> bool:
@@ -74,7 +96,10 @@ def uncoded() -> list[str]:
     return [
         f"{module}:{call.lineno} {ast.unparse(call)[:100]}"
         for module, call, name in calls()
-        if name not in NAMED and not has_code(call) and call.args and not isinstance(call.args[0], passed_on)
+        if name not in {*NAMED, *METHODS}
+        and not has_code(call)
+        and call.args
+        and not isinstance(call.args[0], passed_on)
     ]
 
 
@@ -83,6 +108,7 @@ def codes() -> set[str]:
     return {call.args[0].value for _, call, name in calls() if name not in NAMED and has_code(call)}  # type: ignore[attr-defined]
 
 
+@cache
 def documented_codes() -> set[str]:
     """Codes that docs/errors.md lists."""
     text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8").partition("## Codes")[2]
@@ -109,10 +135,10 @@ def text_of(call: ast.Call, name: str) -> str:
         return f"unknown-name: unknown {kind} {{name}}"
     if name.endswith("Warning"):
         return ": ".join(template(argument) for argument in call.args[:2])
-    fields = {
-        **dict(zip(FIELDS, call.args, strict=False)),
-        **{w.arg: w.value for w in call.keywords if w.arg in FIELDS},
-    }
+    own = call.args[next(k for k, node in enumerate(call.args) if is_code(node) or name not in METHODS) :]
+    fields = dict(zip(FIELDS, own, strict=False)) | {w.arg: w.value for w in call.keywords if w.arg in FIELDS}
+    texts = assigned().get(id(call), {})
+    fields = {key: texts.get(x.id, x) if isinstance(x, ast.Name) and key != "value" else x for key, x in fields.items()}
     known: dict[str, object] = {field: template(node) for field, node in fields.items() if field != "value"}
     if known.get("argument") == "None":
         known["argument"] = None
@@ -131,7 +157,7 @@ def texts() -> str:
     """The contents of tests/texts.txt."""
     found: dict[str, set[str]] = {}
     for module, call, name in calls():
-        if has_code(call) or name in NAMED:
+        if has_code(call) or name in NAMED or name in METHODS:
             found.setdefault(module, set()).add(text_of(call, name))
     return "".join(f"# {module}\n" + "".join(f"{line}\n" for line in sorted(found[module])) for module in sorted(found))
 

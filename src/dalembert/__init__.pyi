@@ -20,6 +20,7 @@ from dalembert import (
     planning as planning,
     robots as robots,
     scalar as scalar,
+    se3 as se3,
     simulation as simulation,
     spatial as spatial,
     trajectories as trajectories,
@@ -34,23 +35,6 @@ from dalembert.apps.report.page import write_report as write_report
 from dalembert.collision.world import World as World
 from dalembert.constrained.system import Constrained as Constrained
 from dalembert.describe import mass as mass
-from dalembert.describe.description import (
-    Box as Box,
-    Capsule as Capsule,
-    Cylinder as Cylinder,
-    Description as Description,
-    Drive as Drive,
-    Inertial as Inertial,
-    Joint as Joint,
-    Limit as Limit,
-    Link as Link,
-    Loop as Loop,
-    Mesh as Mesh,
-    Mimic as Mimic,
-    Origin as Origin,
-    Sphere as Sphere,
-)
-from dalembert.describe.dh import DHRow as DHRow, check_dh_frames as check_dh_frames
 from dalembert.errors import (
     ContactWarning as ContactWarning,
     DalembertError as DalembertError,
@@ -69,32 +53,13 @@ from dalembert.flow import Flow as Flow
 from dalembert.identification.excitation.design import excite as excite
 from dalembert.identification.fit.identify import identify as identify
 from dalembert.identification.log.read import read_log as read_log
-from dalembert.lagrange.bodies import Particle as Particle, RigidBody as RigidBody
-from dalembert.lagrange.symbols import coordinates as coordinates, rate as rate
 from dalembert.lagrange.system import LagrangianSystem as LagrangianSystem
 from dalembert.law import Law as Law
 from dalembert.loading import load as load
 from dalembert.optimal.predictive import PredictiveControl as PredictiveControl
 from dalembert.optimal.problem import OptimalControl as OptimalControl
-from dalembert.poses import (
-    ad as ad,
-    adjoint as adjoint,
-    axis_angle as axis_angle,
-    distance_se3 as distance_se3,
-    distance_so3 as distance_so3,
-    euler_angles as euler_angles,
-    exp3 as exp3,
-    exp6 as exp6,
-    inverse as inverse,
-    log3 as log3,
-    log6 as log6,
-    pose as pose,
-    project_se3 as project_se3,
-    project_so3 as project_so3,
-    screw as screw,
-    screw_parameters as screw_parameters,
-)
 from dalembert.robot import Robot as Robot
+from dalembert.se3 import pose as pose
 from dalembert.simulation.draws import (
     Noise as Noise,
     choice as choice,
@@ -112,6 +77,7 @@ from dalembert.simulation.options import (
 from dalembert.simulation.request import grid as grid
 from dalembert.simulation.run import Run as Run
 from dalembert.simulation.saved import read_run as read_run
+from dalembert.simulation.side_by_side import compare as compare
 from dalembert.simulation.simulate import simulate as simulate
 from dalembert.symbolic.compare import formula_quantity as formula_quantity
 from dalembert.trust import doctor as doctor, properties as properties

@@ -45,7 +45,7 @@ class ResultTable:
     rows: tuple[tuple[object, ...], ...]
 
     def __str__(self) -> str:
-        cells = [[f"{x:.6g}" if isinstance(x, float) else str(x) for x in row] for row in self.rows]
+        cells = [[_shown(x) for x in row] for row in self.rows]
         return "\n".join([self.title, *(align([self.columns, *cells]) if cells else ())])
 
     def __repr__(self) -> str:
@@ -56,6 +56,16 @@ class ResultTable:
         from dalembert.lazy import library
 
         return library("pandas").DataFrame(list(self.rows), columns=list(self.columns))
+
+
+def _shown(cell: object) -> str:
+    return "–" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+
+
+def print_table(made: ResultTable) -> ResultTable:
+    """Print a table, and return it, as `table()` of every result does."""
+    print(made)
+    return made
 
 
 def plain(value: object) -> object:

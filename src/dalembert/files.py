@@ -83,7 +83,7 @@ def place_of(path: Any) -> Path:
     try:
         return Path(os.path.realpath(Path(path)))
     except (TypeError, ValueError):  # no path at all, or a null character in it
-        raise InputError(f"a file is given by its path, got {path!r:.60}") from None
+        raise InputError("wrong-type", "path", path, expected="the path of a file") from None
 
 
 @contextmanager

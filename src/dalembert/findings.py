@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar, cast, get_args, overload
 
-from dalembert.display import Displayed, MathText, ResultTable, VerdictMark, plain
+from dalembert.display import Displayed, MathText, ResultTable, VerdictMark, plain, print_table
 from dalembert.errors import DescriptionError, InputError, Place, choose
 from dalembert.files import DESCRIPTION, contents, whole
 from dalembert.names import in_markdown
@@ -258,9 +258,7 @@ class Findings(Displayed, Generic[AnyRow, AnyFacts]):
 
     def table(self) -> ResultTable:
         """Print the rows as a table, and return it: `table().to_pandas()` is a data frame."""
-        made = self.cells()
-        print(made)
-        return made
+        return print_table(self.cells())
 
     def data(self) -> dict[str, Any]:
         """Return everything as plain data, as docs/findings.md describes it."""

@@ -26,7 +26,8 @@ def _toml(path: Path, strict: bool, allow: Collection[str]) -> Description:
     try:
         text = _bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DescriptionError(f"{path}: not UTF-8 text (byte {error.start})") from None
+        problem = f"not UTF-8 text (byte {error.start})"
+        raise DescriptionError("not-readable", "path", str(path), place=str(path), problem=problem) from None
     return read_toml(text, file=str(path), strict=strict)
 
 
@@ -40,7 +41,9 @@ def _xml(path: Path, strict: bool, allow: Collection[str]) -> Description:
     if tag == "robot":
         return _urdf(path, strict, allow)
     if tag == "sdf":
-        raise DescriptionError(f"{path}: {NO_SDF}")
+        problem = "SDF is not supported"
+        remedy = "Use a URDF, xacro or MJCF file of the robot."
+        raise DescriptionError("unsupported", "path", str(path), place=str(path), problem=problem, remedy=remedy)
     return read_mjcf(data, file=str(path), strict=strict, allow=allow)
 
 
@@ -54,7 +57,8 @@ def _bytes(path: Path) -> bytes:
     try:
         return contents(path, DESCRIPTION)
     except OSError as error:
-        raise DescriptionError(f"{path}: cannot be read: {error.strerror}") from None
+        problem = f"the file cannot be read: {error.strerror}"
+        raise DescriptionError("not-readable", "path", str(path), place=str(path), problem=problem) from None
 
 
 def describe(
@@ -86,7 +90,7 @@ def _describe(
     allow: Collection[str],
 ) -> Description:
     if not isinstance(source, (str, os.PathLike)):
-        raise InputError(f"a robot is a bundled name or a path, got {type(source).__name__}")
+        raise InputError("wrong-type", "source", source, expected="a bundled name or a path")
     text = os.fspath(source)
     path = Path(text)
     if is_named(text) and text not in robots.names():
@@ -98,20 +102,23 @@ def _describe(
 
         return read_urdf(expand(path, xacro, package_dirs=package_dirs), file=f"{text} (expanded)", strict=strict)
     if xacro:
-        raise InputError(f"{text} is no .xacro file: it takes no xacro arguments")
+        problem = f"{text} is not a .xacro file, so that it takes no xacro arguments"
+        raise InputError("no-effect", "xacro", text, problem=problem)
     if suffix in READERS:
         if not os.path.exists(path):
-            raise DescriptionError(f"{text}: there is no such file")
+            raise DescriptionError("not-readable", "path", text, place=text, problem="the file does not exist")
         return READERS[suffix](path, strict, allow)
     if text in robots.names():
         from dalembert.describe.toml_read import read_toml
 
         return read_toml(robots.text(text), file=f"{text}.toml")
     if suffix in (".sdf", ".world"):
-        raise DescriptionError(f"{text}: {NO_SDF}")
+        remedy = "Use a URDF, xacro or MJCF file of the robot."
+        raise DescriptionError("unsupported", "path", text, place=text, problem="SDF is not supported", remedy=remedy)
     if path.suffix or os.sep in text:
         known = ", ".join(SUFFIXES)
-        raise DescriptionError(f"{text}: a robot is a file ending in {known}, or a bundled name")
+        problem = f"a robot is a file ending in {known}, or a bundled name"
+        raise DescriptionError("unsupported", "path", text, place=text, problem=problem)
     raise unknown("robot", text, robots.names())
 
 

@@ -75,9 +75,11 @@ def parameter_names(function: str, names: Sequence[str], words: re.Pattern[str])
     made = tuple(map(identifier, names))
     for given, name in zip(names, made, strict=True):
         if made.count(name) > 1:
-            raise InputError(f"two arguments of {function} are called {name!r} in generated code: rename one of them")
+            problem = f"two arguments of {function} are called {name!r} in generated code"
+            raise InputError("duplicate", "arguments", name, problem=problem, remedy="Rename one of them.")
         if words.fullmatch(name):
-            raise InputError(f"generated code needs the name {name!r} for itself: rename the argument {given!r}")
+            problem = f"generated code needs the name {name!r} for itself"
+            raise InputError("conflict", "arguments", given, problem=problem, remedy=f"Rename the argument {given!r}.")
     return made
 
 
@@ -87,7 +89,8 @@ def function_name(name: str, words: re.Pattern[str]) -> str:
     Raises InputError if the generated code needs the name for itself."""
     made = identifier(name)
     if words.fullmatch(made):
-        raise InputError(f"generated code needs the name {made!r} for itself: give the function another name")
+        problem = f"generated code needs the name {made!r} for itself"
+        raise InputError("conflict", "name", name, problem=problem, remedy="Give the function another name.")
     return made
 
 

@@ -18,7 +18,8 @@ def need_daqp(what: str) -> None:
     try:
         import daqp  # type: ignore[import-not-found]  # noqa: F401
     except ImportError:
-        raise MissingExtraError(f"{what} needs a QP solver: pip install 'dalembert[opt]'") from None
+        remedy = "Install one with pip install 'dalembert[opt]'."
+        raise MissingExtraError("missing-extra", "daqp", problem=f"{what} needs a QP solver", remedy=remedy) from None
 
 
 def solve_qp(

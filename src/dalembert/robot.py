@@ -648,8 +648,8 @@ class Robot(Displayed):
         certify_edge, certify_path = edges_.certify_edge, edges_.certify_path
         certify_motion, contact_spans = along_.certify_motion, along_.contact_spans
         plan, show = dalembert.planning.plan, dalembert.notebook.show
-        impact = dalembert.constrained.system.impact
         properties = dalembert.properties.lab
+        impact = dalembert.constrained.system.impact
     else:
         hessian = LateMethod("dalembert.kinematics.jacobian:hessian")
         inverse_velocity = LateMethod("dalembert.kinematics.velocity:inverse_velocity")
@@ -679,9 +679,10 @@ class Robot(Displayed):
         certify_motion = LateMethod("dalembert.collision.along:certify_motion")
         contact_spans = LateMethod("dalembert.collision.along:contact_spans")
         plan = LateMethod("dalembert.planning.motion:plan")
-        impact = LateMethod("dalembert.constrained.system:impact")
         properties = LateMethod("dalembert.trust.properties.lab:lab")
+        impact = LateMethod("dalembert.constrained.system:impact")
         show = LateMethod("dalembert.apps.notebook.show:show")
+        show = LateMethod("dalembert.apps.notebook.robot_scene:show")
 
     # -------------------------------------------------------------------------------------------- dynamics
     def inverse_dynamics(
@@ -1149,7 +1150,7 @@ def _filled(out: tuple[Array, Array, Array] | None, *values: Array) -> tuple[Arr
 
 def _origin_of(T: ArrayLike) -> Origin:
     """Return a pose (4, 4) as the origin of a joint."""
-    from dalembert.poses import euler_angles, read_pose
+    from dalembert.se3 import euler_angles, read_pose
 
     pose = read_pose("T", array("T", T, (4, 4)))
     xyz, rpy = three("T", pose[:3, 3]), three("T", euler_angles(pose[:3, :3], "rpy"))

@@ -1,7 +1,7 @@
-"""The words of the interface that a user reads a message in: rate=100 in Python, --rate 100 at the command line.
+"""Arguments in messages, and values of options as text.
 
-A message that names an argument builds it with `say`, and reads right in both. `read_value` is the way back: the values
-of options as people write them, q=deg,tau=mNm or 1,-1,1 or 90deg.
+A message names an argument with `assign` or `mention`, in backticks, as in `` `rate=100` ``. The command line maps it
+to its option with `with_options`, --rate 100. `read_value` reads the values of options: q=deg,tau=mNm, 1,-1,1 or 90deg.
 """
 
 from __future__ import annotations
@@ -9,11 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-
-_at_command_line: ContextVar[bool] = ContextVar("at_command_line", default=False)
+from collections.abc import Iterable, Mapping, Sequence
 
 # 1.5, 90deg, 90°, pi, -pi/2, 3pi/4, 0.5*π; a minus sign also as tables print it.
 NUMBER = re.compile(
@@ -24,51 +20,35 @@ NUMBERS = re.compile(r"[-+−\d.e\s,]+")  # between which blanks may stand for c
 RANGE = re.compile(r"(\d+)-(\d+)")  # 1-6: whole numbers, the last one too
 
 
-@contextmanager
-def command_line() -> Iterator[None]:
-    """Within it, messages are read at the command line."""
-    token = _at_command_line.set(True)
-    try:
-        yield
-    finally:
-        _at_command_line.reset(token)
-
-
-def say(name: str, value: object = ..., python: str | None = None) -> str:
-    """How an argument is given a value: `say("units", {"q": "deg"})` is units={'q': 'deg'} in Python and --units q=deg
-    at the command line. An ellipsis stands for what only the reader knows; `python` is what Python has instead."""
-    if _at_command_line.get():
-        return f"{call(name)} {write_value(value)}"
-    return python or f"{name}={_in_python(value)}"
-
-
-def call(name: str, group: str | None = None) -> str:
-    """What an argument, or one group of it, is called: bad_rows and sign['tau'], --bad-rows and the tau of --sign."""
-    if _at_command_line.get():
-        return (f"the {group} of " if group else "") + f"--{name.replace('_', '-')}"
-    return f"{name}[{group!r}]" if group else name
-
-
 def with_options(text: str, options: Mapping[str, str]) -> str:
     """Return a message with `` `q0` `` and `` `rate=100` `` as options of a command, --q0 and --rate 100.
 
-    `options` has the spelling of each argument that is an option; other names keep their backticks."""
+    `options` has the spelling of each argument that is an option; other names keep their backticks. A spelling that
+    ends with an equals sign, as in "--set rate=", is followed by the value directly.
+    """
 
     def write(found: re.Match[str]) -> str:
         name, key, value = found.groups()
         if name not in options:
             return found[0]
         given = f"{key}=…" if key else "" if value is None else write_value(_read_python(value))
-        return f"{options[name]} {given}".strip()
+        option = options[name]
+        return f"{option}{given}" if given and option.endswith("=") else f"{option.removesuffix('=')} {given}".strip()
 
     return re.sub(r"`(\w+)(?:\['(\w+)'\])?(?:=([^`]+))?`", write, text)
 
 
 def assign(name: str, value: object = ...) -> str:
-    """Return how an argument is given a value, for a message: `` `units={'q': 'deg'}` ``.
+    """Return an argument with its value, for a message: `` `units={'q': 'deg'}` ``.
 
-    An ellipsis stands for what only the reader knows."""
+    An ellipsis stands for a value that only the reader knows.
+    """
     return f"`{name}={_in_python(value)}`"
+
+
+def mention(name: str, group: str | None = None) -> str:
+    """Return the name of an argument, or of one group of it, for a message: `` `rate` `` or `` `sign['tau']` ``."""
+    return f"`{name}[{group!r}]`" if group else f"`{name}`"
 
 
 def _read_python(text: str) -> object:

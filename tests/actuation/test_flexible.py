@@ -76,8 +76,8 @@ def test_energy_books():
 
 
 def test_friction_of_the_links():
-    drive = dl.Drive(damping=0.4, coulomb=(0.2, 0.2), stiffness=3.0, rest=0.2)
-    inertial = dl.Inertial(1.0, (0.01, 0, 0, 0.05, 0, 0.05), dl.Origin((-0.4, 0.0, 0.0)))
+    drive = dl.describe.Drive(damping=0.4, coulomb=(0.2, 0.2), stiffness=3.0, rest=0.2)
+    inertial = dl.describe.Inertial(1.0, (0.01, 0, 0, 0.05, 0, 0.05), dl.describe.Origin((-0.4, 0.0, 0.0)))
     arm = dl.Robot.from_dh([{"a": 0.8, "inertial": inertial, "drive": drive}], gravity=(0.0, -9.81, 0.0))
     robot = FlexibleRobot(arm, 300.0, 0.1, 1e-3, 10.0, friction=True)
     q, theta, qd, theta_d = [0.3], [0.31], [0.5], [0.2]

@@ -196,7 +196,7 @@ def test_structural_damping_loses_the_same_per_cycle_at_every_frequency():
     [
         (lambda: friction("coulom", coulomb=1), "unknown friction law 'coulom'; did you mean 'coulomb'"),
         (lambda: friction("viscous", coulomb=1), "unknown parameter of the friction law 'viscous' 'coulomb'"),
-        (lambda: friction("viscous"), "friction law 'viscous': viscous is missing; give it in N m s/rad"),
+        (lambda: friction("viscous"), "friction law 'viscous': viscous is missing; pass it in N m s/rad"),
         (lambda: friction("viscous", viscous=-1), "viscous is -1.0; it must not be less than 0 [a magnitude]"),
         (lambda: friction("viscous", viscous=math.nan), "viscous is nan; it must be a finite number"),
         (lambda: friction("viscous", viscous="1"), "viscous must be a finite number [a magnitude], got '1'"),
@@ -209,7 +209,7 @@ def test_structural_damping_loses_the_same_per_cycle_at_every_frequency():
         (lambda: friction("coulomb", coulomb=1, smooth="tan", width=1), "unknown smooth sign 'tan'; did you mean"),
         (lambda: friction("coulomb", coulomb=1, smooth="tanh"), "smooth 'tanh' needs its width"),
         (lambda: friction("coulomb", coulomb=1, smooth="tanh", width=0), "width is 0.0; it must be greater than 0"),
-        (lambda: friction("coulomb", coulomb=1, width=0.1), "a width of 0.1 smooths nothing"),
+        (lambda: friction("coulomb", coulomb=1, width=0.1), "a width of 0.1 has no effect"),
         (lambda: friction("viscous", viscous=1, smooth="tanh", width=1), "'viscous' has no sign to smooth"),
         (lambda: equivalent_damping(TERMS["coulomb"][0], 0, 1), "amplitude is 0.0; it must be greater than 0 [rad"),
         (lambda: equivalent_damping(TERMS["coulomb"][0], 1, math.inf), "frequency is inf; it must be a finite number"),
@@ -452,7 +452,7 @@ def test_files_hold_every_term_exactly():
 def test_files_hold_the_width_of_coulomb_friction(tmp_path):
     """Below it friction rises in proportion to the rate; other programs still read the level."""
     arm = dl.load("planar-2r")
-    drive = dl.Drive(coulomb=(2.0, 1.5), coulomb_width=0.1)
+    drive = dl.describe.Drive(coulomb=(2.0, 1.5), coulomb_width=0.1)
     d = replace(arm.description, joints=tuple(replace(j, drive=drive) for j in arm.description.joints))
     rough = dl.Robot(d)
     assert read_toml(write_toml(rough.description)) == rough.description == read_urdf(write_urdf(rough.description))

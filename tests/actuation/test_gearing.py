@@ -207,10 +207,10 @@ def test_rotors_against_pinocchio(seed):
 def test_gyroscopic_torque_by_hand():
     """Axes z, y, x through one point, the third joint's rotor on link 2: a·ω = −q̇₁ s₂, so Lagrange's equations of
     −J N q̇₃ q̇₁ s₂ give the torques that the usual N² J model lacks."""
-    inertia = dl.Inertial(1.0, (0.02, 0, 0, 0.03, 0, 0.04), dl.Origin((0.1, 0.0, 0.0)))
+    inertia = dl.describe.Inertial(1.0, (0.02, 0, 0, 0.03, 0, 0.04), dl.describe.Origin((0.1, 0.0, 0.0)))
     axes = [[0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 1, 0], [0, 0, 0, 1, 0, 0]]
     J, N = 1e-4, 80.0
-    drives = [dl.Drive(), dl.Drive(), dl.Drive(rotor_inertia=J, gear_ratio=N)]
+    drives = [dl.describe.Drive(), dl.describe.Drive(), dl.describe.Drive(rotor_inertia=J, gear_ratio=N)]
     homes = np.broadcast_to(np.eye(4), (3, 4, 4))
     usual = dl.Robot.from_screws(axes, np.eye(4), link_homes=homes, inertials=[inertia] * 3, drives=drives)
     exact = with_rotors(usual)
@@ -298,7 +298,7 @@ def test_single_link_of_seed_002():
     value = {str(name): float(x) for name, x in system.parameters.items()}
     r, J_m, J_l, mass, g, l = (value[name] for name in ("r", "J_m", "J_l", "M", "g", "l"))
     # The example's J_l is a little less than M l², which no body has: it loads all the same, with a warning.
-    inertial = dl.Inertial(mass, (0, 0, 0, 0, 0, J_l - mass * l**2), dl.Origin((l, 0, 0)))
+    inertial = dl.describe.Inertial(mass, (0, 0, 0, 0, 0, J_l - mass * l**2), dl.describe.Origin((l, 0, 0)))
     link = dl.Robot.from_screws(
         [[0, 0, 0, 0, 0, 1]], np.eye(4), link_homes=np.eye(4)[None], inertials=[inertial], gravity=(g, 0, 0)
     )

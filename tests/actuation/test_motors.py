@@ -210,9 +210,9 @@ def test_energy_books():
 def test_energy_books_with_everything():
     """Friction and springs of the robot, constants that differ, lossy gears: every joule is somewhere. Coulomb friction
     and gears jump where a speed or power changes sign, which costs the integrator digits."""
-    inertial = dl.Inertial(1.0, (0.01, 0, 0, 0.05, 0, 0.05), dl.Origin((-0.4, 0.0, 0.0)))
-    rough = dl.Drive(damping=0.3, coulomb=(0.4, 0.2), stiffness=2.0, rest=0.3)
-    drives = [rough, dl.Drive(damping=0.1, coulomb=(0.1, 0.1))]
+    inertial = dl.describe.Inertial(1.0, (0.01, 0, 0, 0.05, 0, 0.05), dl.describe.Origin((-0.4, 0.0, 0.0)))
+    rough = dl.describe.Drive(damping=0.3, coulomb=(0.4, 0.2), stiffness=2.0, rest=0.3)
+    drives = [rough, dl.describe.Drive(damping=0.1, coulomb=(0.1, 0.1))]
     arm = dl.Robot.from_dh([{"a": 0.8, "inertial": inertial, "drive": d} for d in drives], gravity=(0.0, -9.81, 0.0))
     weak = DCMotor(1.2, 0.045, 0.05, inductance=2e-3, damping=1e-4, inertia=2e-5)
     robot = DrivenRobot(arm, weak, Transmission.gears([Gear(30, 0.8), Gear(20, 0.9, 0.6)]), friction=True)
@@ -330,8 +330,8 @@ def test_trees_with_mimic_joints(seed):
 # --------------------------------------------------------------------------------------------------- bad input
 def test_friction_by_load_is_refused():
     """It depends on the torque that a joint transmits, and so on the acceleration sought."""
-    drive = dl.Drive(friction=(friction("coulomb", coulomb=1.0, load=0.1),))
-    inertial = dl.Inertial(1.0, (0.01, 0, 0, 0.05, 0, 0.05))
+    drive = dl.describe.Drive(friction=(friction("coulomb", coulomb=1.0, load=0.1),))
+    inertial = dl.describe.Inertial(1.0, (0.01, 0, 0, 0.05, 0, 0.05))
     arm = dl.Robot.from_dh([{"a": 0.8, "inertial": inertial, "drive": drive}])
     assert DrivenRobot(arm, MOTOR).n == 1
     with pytest.raises(dl.InputError, match="some friction of .* depends on the load of its joint"):

@@ -367,7 +367,7 @@ def test_mimic_joints_and_a_wrench():
     """Two joints on one coordinate hold together, the second, geared −2, twice as much; a wrench is an input."""
     links = tuple(Link(n, Inertial(1.0, (0.1, 0.0, 0.0, 0.1, 0.0, 0.1))) for n in ("base", "a", "b"))
     first = Joint("x", "prismatic", "base", "a", drive=Drive(coulomb=(1.0, 1.5)))
-    second = Joint("y", "prismatic", "base", "b", mimic=dl.Mimic("x", -2.0), drive=Drive(coulomb=(0.2, 0.7)))
+    second = Joint("y", "prismatic", "base", "b", mimic=dl.describe.Mimic("x", -2.0), drive=Drive(coulomb=(0.2, 0.7)))
     robot = dl.Robot(Description("pair", links, (first, second), gravity=(0.0, 0.0, 0.0), tip="a"))
     plus, minus = 1.0 + 2 * 0.7, 1.5 + 2 * 0.2
     modes = [float(start(robot, [0.0], tau=[t])[2]) for t in (plus - 0.01, plus + 0.01, 0.01 - minus, -minus - 0.01)]

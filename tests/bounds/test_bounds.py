@@ -18,7 +18,7 @@ RIGHT = math.pi / 2
 
 def seed_004(m1: float = 2.0, m2: float = 1.5, L1: float = 1.0, L2: float = 0.7) -> dl.Robot:
     """Two links with their masses at the ends."""
-    rows = [dl.DHRow(a=L, inertial=dl.Inertial(m, (0.0,) * 6)) for L, m in ((L1, m1), (L2, m2))]
+    rows = [dl.describe.DHRow(a=L, inertial=dl.describe.Inertial(m, (0.0,) * 6)) for L, m in ((L1, m1), (L2, m2))]
     return dl.Robot.from_dh(rows, gravity=(0.0, -9.81, 0.0))
 
 
@@ -156,7 +156,7 @@ def test_mimic_joints_with_any_factor() -> None:
     joints = arm.description.joints
     from dataclasses import replace
 
-    follower = replace(joints[1], mimic=dl.Mimic(joints[0].name, 0.37, 0.2))
+    follower = replace(joints[1], mimic=dl.describe.Mimic(joints[0].name, 0.37, 0.2))
     mimic = dl.Robot(replace(arm.description, joints=(joints[0], follower, *joints[2:])))
     assert mimic.n == 1
     found = mimic.bounds(gap=0.05, seconds=1e6)
@@ -165,8 +165,8 @@ def test_mimic_joints_with_any_factor() -> None:
 
 
 def test_many_joints_by_lengths() -> None:
-    body = dl.Inertial(1.0, (0.01, 0.0, 0.0, 0.02, 0.0, 0.02), dl.Origin((-0.1, 0.02, 0.03)))
-    arm = dl.Robot.from_dh([dl.DHRow(a=0.3, alpha=0.4 if i % 2 else -0.3, inertial=body) for i in range(12)])
+    body = dl.describe.Inertial(1.0, (0.01, 0.0, 0.0, 0.02, 0.0, 0.02), dl.describe.Origin((-0.1, 0.02, 0.03)))
+    arm = dl.Robot.from_dh([dl.describe.DHRow(a=0.3, alpha=0.4 if i % 2 else -0.3, inertial=body) for i in range(12)])
     found = arm.bounds(["mu2", "gravity_1", "coriolis_1"], seconds=1e6)
     assert found["mu2"].method == "lengths" and found["mu2"].proved
     assert not found["coriolis_1"].proved and found["coriolis_1"].verdict(0.05) == "not certified"
@@ -201,7 +201,10 @@ def test_a_threshold_below_what_is_met_is_never_proved() -> None:
 
 def light_hand() -> dl.Robot:
     """Three links of which the last one hardly counts: its equation is left to the rest of the others'."""
-    rows = [dl.DHRow(a=L, inertial=dl.Inertial(m, (0.0,) * 6)) for L, m in ((2.0, 5.0), (1.4, 4.0), (0.3, 0.05))]
+    rows = [
+        dl.describe.DHRow(a=L, inertial=dl.describe.Inertial(m, (0.0,) * 6))
+        for L, m in ((2.0, 5.0), (1.4, 4.0), (0.3, 0.05))
+    ]
     return dl.Robot.from_dh(rows, gravity=(0.0, -9.81, 0.0))
 
 
@@ -347,7 +350,7 @@ def test_followers_at_half_the_rate_need_two_turns() -> None:
     from dataclasses import replace
 
     joints = arm.description.joints
-    follower = replace(joints[1], mimic=dl.Mimic(joints[0].name, 0.5, 0.0))
+    follower = replace(joints[1], mimic=dl.describe.Mimic(joints[0].name, 0.5, 0.0))
     half = dl.Robot(replace(arm.description, joints=(joints[0], follower, *joints[2:])))
     found = half.bounds(["mu1", "mu2", "gravity_2"], gap=0.05, seconds=1e6)
     q = np.linspace(-50, 50, 20_001)[:, None]
@@ -405,9 +408,13 @@ def test_inertias_that_no_body_has() -> None:
 
 
 def test_what_cancels_is_not_certified_to_be_nothing() -> None:
-    body = [dl.Inertial(0.131, (0.0,) * 6, dl.Origin((-23.03, 0.0, 0.0))), dl.Inertial(1.645, (0.0,) * 6)]
+    body = [
+        dl.describe.Inertial(0.131, (0.0,) * 6, dl.describe.Origin((-23.03, 0.0, 0.0))),
+        dl.describe.Inertial(1.645, (0.0,) * 6),
+    ]
     arm = dl.Robot.from_dh(
-        [dl.DHRow(a=1.834, inertial=body[0]), dl.DHRow(a=0.5, inertial=body[1])], gravity=(0.0, -9.81, 0.0)
+        [dl.describe.DHRow(a=1.834, inertial=body[0]), dl.describe.DHRow(a=0.5, inertial=body[1])],
+        gravity=(0.0, -9.81, 0.0),
     )
     found = arm.bounds(["gravity_1", "coriolis_1"], seconds=1e6)
     assert found["gravity_1"].certified > 0 and found["coriolis_1"].certified > 0
@@ -436,7 +443,7 @@ def test_a_follower_that_never_comes_back() -> None:
 
     arm = dl.load("planar-2r")
     joints = arm.description.joints
-    follower = replace(joints[1], mimic=dl.Mimic(joints[0].name, math.sqrt(2.0), 0.0))
+    follower = replace(joints[1], mimic=dl.describe.Mimic(joints[0].name, math.sqrt(2.0), 0.0))
     odd = dl.Robot(replace(arm.description, joints=(joints[0], follower, *joints[2:])))
     found = odd.bounds(["mu2", "gravity_2"], gap=0.05, seconds=1e6)
     assert found.facts.upper[0] == 1000.0 and "1000 rad" in found.remarks[0]
@@ -493,7 +500,7 @@ def test_rotors_say_nothing_of_inertias_that_no_body_has() -> None:
 
     arm = dl.load("planar-2r")
     for lowest, least in ((0.5, 0.25), (-0.1, 0.0)):
-        inertial = dl.Inertial(1.0, (lowest, 0.0, 0.0, 1.0, 0.0, 1.0))
+        inertial = dl.describe.Inertial(1.0, (lowest, 0.0, 0.0, 1.0, 0.0, 1.0))
         links = tuple(replace(x, inertial=inertial) if x.inertial else x for x in arm.description.links)
         joints = tuple(
             replace(x, drive=replace(x.drive, rotor_inertia=0.25)) if x.kind != "fixed" else x

@@ -28,6 +28,7 @@ from dalembert.errors import InputError, UnknownNameError
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import collision as oracle  # coal on the shapes, as the benchmark has it
+from errors import raises
 
 RNG = np.random.default_rng
 
@@ -233,11 +234,11 @@ def test_a_file_gives_the_same_spheres_back(tmp_path):
     p = arm("ur5e").fk(q, "wrist_3_link")[:, :3, 3] - (0, 0, 0.05)
     assert np.abs(own.clearance(q) - (np.linalg.norm(p, axis=1) - 0.15)).max() < 1e-12
     (tmp_path / "bad.toml").write_text("[spheres]\nbas = [[0, 0, 0, 1]]\n")
-    with pytest.raises(UnknownNameError, match="did you mean 'base'"):
+    with raises(UnknownNameError, "unknown-name"):
         arm("ur5e").collision(spheres=str(tmp_path / "bad.toml"))
-    for text, said in (("{}", "no spheres"), ("[", "no TOML and no JSON"), ('{"spheres": [1]}', "not as `save`")):
+    for text, said in (("{}", "missing spheres"), ("[", "syntax path"), ('{"spheres": [1]}', "not-readable path")):
         (tmp_path / "bad.json").write_text(text)
-        with pytest.raises(InputError, match=said):
+        with raises(InputError, said):
             SphereModel.load(tmp_path / "bad.json")
 
 
@@ -358,7 +359,7 @@ def test_states_that_are_none_give_no_number():
     assert np.isfinite(d[0]) and np.isnan(d[1:]).all() and np.isnan(g[1:]).all() and np.isfinite(g[0]).all()
     assert c.clearance(np.zeros((0, n)), scene()).shape == (0,)
     assert c.clearance(np.zeros((2, 3, n))).shape == (2, 3) and coarse("scara").contacts(np.zeros(4)) is not None
-    with pytest.raises(InputError, match="its last dimension must be 6"):
+    with raises(InputError, "wrong-shape q"):
         c.clearance(np.zeros(5))
 
 
@@ -449,9 +450,9 @@ def test_a_narrow_gap_is_seen_between_the_samples():
     found = certify_edge(c, q0, q1, speck)
     assert not found and found.touches.all() and found.contact().second == "speck"
     assert certify_edge(c, q0, q1, World().sphere("away", 0.1, (0, 0, 2.0)))
-    with pytest.raises(InputError, match="one end for each start"):
+    with raises(InputError, "wrong-shape q1"):
         certify_edge(c, q0, [q1, q1])
-    with pytest.raises(InputError, match="certified to 1000"):
+    with raises(InputError, "too-large q1"):
         certify_edge(c, q0, q1 * 1e6)
 
 
@@ -466,8 +467,8 @@ def test_strays_and_clearances_are_kept():
     assert certify_edge(c, q, q + 0.01, floor) and not certify_edge(c, q, q, floor, stray=3.0)
     assert "not 10 m clear: 50 % of the way" in str(certify_edge(c, q, q + 0.01, floor, clear=10.0))
     assert str(certify_edge(c, q[None][:0], q[None][:0])) == "there are no edges to look at"
-    for motion, said in ((3, "not int; a run has contact_spans"), (dl.trajectories.sines([0.1] * 6, 1.0), "duration=")):
-        with pytest.raises(InputError, match=said):
+    for motion, said in ((3, "wrong-type motion"), (dl.trajectories.sines([0.1] * 6, 1.0), "missing duration")):
+        with raises(InputError, said):
             robot.certify_motion(motion, floor)
     path = robot.certify_path([robot.home, robot.home + 0.5], World().floor(-2.0))
     assert bool(path) == path.free.all()
@@ -510,7 +511,7 @@ def test_links_that_always_overlap_stay_a_pair_until_they_are_allowed_to(tmp_pat
     with pytest.raises(InputError, match=r"touches something.*pass allow=\[\('link0', 'link2'\)\]"):
         robot.plan(robot.home, robot.home + 0.5)
     assert robot.plan(robot.home, robot.home + 0.5, allow=[("link0", "link2")], timed=False).proved
-    words = ["plan", str(tmp_path / "chain.toml"), "--to", "0.5,0.5,0.5", "--acceleration", "1"]
+    words = ["plan", str(tmp_path / "chain.toml"), "--to", "0.5,0.5,0.5", "--limits", "acceleration=1"]
     refused = CliRunner().invoke(main, words)
     assert refused.exit_code == 1 and "link0 and link2" in refused.output
     assert CliRunner().invoke(main, [*words, "--allow", "link0,link2"]).exit_code == 0
@@ -545,43 +546,43 @@ def test_links_that_turn_about_one_point_are_neighbors(tmp_path):
 
 @pytest.mark.parametrize("allow", [("base", "wrist_1_link"), "base", 3, ["base,wrist_1_link"], [("base", 1)]])
 def test_pairs_that_are_not_two_names_are_refused(allow):
-    with pytest.raises(InputError, match="`allow` must be a list of pairs of link names"):
+    with raises(InputError, "wrong-type allow"):
         arm("ur5e").collision(allow=allow)
 
 
 def test_links_that_are_named_must_be_there():
     before = coarse("ur5e").spheres
-    with pytest.raises(UnknownNameError, match="wrist_3_link"):
+    with raises(UnknownNameError, "unknown-name"):
         before.without(("base", "wrist_3"))
 
 
 # ----------------------------------------------------------------------------------------------------------- sentences
 def test_worlds_refuse_what_cannot_be(tmp_path):
     for make, said in (
-        (lambda w: w.box("b", (1, -1, 1), (0, 0, 0)), "not be less than 0"),
-        (lambda w: w.sphere("s", np.nan, (0, 0, 0)), "finite"),
-        (lambda w: w.sphere("s", 1.0, (1e9, 0, 0)), "farther away than 100000 m"),
-        (lambda w: w.half_space("h", (0, 0, 0)), "is zero"),
-        (lambda w: w.floor().floor(), "already has an obstacle 'floor'"),
-        (lambda w: w.sphere("", 1, (0, 0, 0)), "has a name"),
-        (lambda w: w.points("p", np.zeros((0, 3)), 0.1), "is empty"),
-        (lambda w: w.height_field("f", [[-2.0]], 0.1, (0, 0, 0), 1.0), "below its bottom"),
-        (lambda w: w.height_field("f", [[1.0]], 0.0, (0, 0, 0), 1.0), "cell is 0.0; it must be greater than 0"),
+        (lambda w: w.box("b", (1, -1, 1), (0, 0, 0)), "out-of-range the size of 'b'"),
+        (lambda w: w.sphere("s", np.nan, (0, 0, 0)), "not-finite radius"),
+        (lambda w: w.sphere("s", 1.0, (1e9, 0, 0)), "too-large spheres"),
+        (lambda w: w.half_space("h", (0, 0, 0)), "out-of-range normal"),
+        (lambda w: w.floor().floor(), "duplicate name"),
+        (lambda w: w.sphere("", 1, (0, 0, 0)), "wrong-type name"),
+        (lambda w: w.points("p", np.zeros((0, 3)), 0.1), "wrong-value spheres"),
+        (lambda w: w.height_field("f", [[-2.0]], 0.1, (0, 0, 0), 1.0), "out-of-range depth"),
+        (lambda w: w.height_field("f", [[1.0]], 0.0, (0, 0, 0), 1.0), "out-of-range cell"),
     ):
-        with pytest.raises(InputError, match=said):
+        with raises(InputError, said):
             make(World())
-    with pytest.raises(UnknownNameError, match="did you mean 'floor'"):
+    with raises(UnknownNameError, "unknown-name"):
         World().floor().without("flor")
-    with pytest.raises(InputError, match="a world is a dl.World"):
+    with raises(InputError, "wrong-type world"):
         coarse("ur5e").clearance(np.zeros(6), {"floor": 0})
     file = tmp_path / "w.toml"
     file.write_text('[[box]]\nname = "t"\nsize = [1, 1, 0.1]\nxyz = [0, 0, -0.1]\n[floor]\nheight = -1\n')
     assert World.load(file).names == ("t", "floor")
     file.write_text('[[bx]]\nname = "t"\n')
-    with pytest.raises(UnknownNameError, match="box"):
+    with raises(UnknownNameError, "unknown-name"):
         World.load(file)
     file.write_text('[[box]]\nname = "t"\nside = 1\n')
-    with pytest.raises(UnknownNameError, match="box 't' in .*w.toml 'side'; did you mean 'size'"):
+    with raises(UnknownNameError, "unknown-name"):
         World.load(file)
 
 
@@ -615,9 +616,9 @@ def test_a_height_field_and_points_are_solids():
 
 def test_a_robot_without_shapes_says_so():
     bare = dl.Robot.from_dh([{"a": 1.0}, {"a": 1.0}], name="bare")
-    with pytest.raises(InputError, match="'bare' has no shapes"):
+    with raises(InputError, "missing robot"):
         bare.clearance([0.0, 0.0])
-    with pytest.raises(InputError, match="have no effect on given `spheres`"):
+    with raises(InputError, "no-effect spheres"):
         arm("ur5e").collision(spheres=coarse("ur5e").spheres, tolerance=0.1)
     assert np.isinf(dl.load("planar-1r").clearance([0.0]))  # neighbors, and no world
 
@@ -678,7 +679,7 @@ def test_motions_say_when_they_touch():
     assert robot.certify_motion(short, floor, clear=0.005) and not robot.contact_spans(short, floor)
     run = dl.simulate(robot, dl.control.PDGravity(robot, kp=100, kd=20), q0=a, duration=0.2, reference=a)
     assert robot.contact_spans(run, floor) == [] and robot.contact_spans(run, floor, within=5.0)
-    with pytest.raises(InputError, match="along a run or a trajectory"):
+    with raises(InputError, "wrong-type motion"):
         robot.contact_spans(a, floor)
 
 
@@ -702,7 +703,7 @@ def test_a_run_says_when_what_touched():
     )
     for system, world, said in (
         (robot.flow(), floor, "of a Robot, not of a Flow"),
-        (robot, 3, "a world is a dl.World"),
+        (robot, 3, "must be a World"),
         (bare, floor, "has no shapes"),
     ):
         with pytest.raises(InputError, match=said):
@@ -746,12 +747,12 @@ def test_a_mesh_is_an_obstacle(tmp_path):
     same = World().mesh("wedge", TETRAHEDRON, tolerance=0.01).arrays().spheres
     assert np.abs(np.sort(World.load(tmp_path / "cell.toml").arrays().spheres) - np.sort(same)).max() < 1e-6
     for mesh, words, said in (
-        (tmp_path / "wedge.stl", {}, "scale=0.001"),
-        ((TETRAHEDRON[0], [[0, 1, 4]]), {}, "has no faces, or one of a vertex"),
-        (3, {}, "a file or \\(vertices, faces\\), not int"),
-        (TETRAHEDRON, {"tolerance": 0.0}, "tolerance is 0.0; it must be greater than 0"),
+        (tmp_path / "wedge.stl", {}, "wrong-unit scale"),
+        ((TETRAHEDRON[0], [[0, 1, 4]]), {}, "wrong-value mesh"),
+        (3, {}, "wrong-type mesh"),
+        (TETRAHEDRON, {"tolerance": 0.0}, "out-of-range tolerance"),
     ):
-        with pytest.raises(InputError, match=said):
+        with raises(InputError, said):
             World().mesh("bad", mesh, **words)
     with pytest.raises(dl.DalembertError, match="no such file"):
         World().mesh("none", "nowhere.stl")
@@ -811,17 +812,17 @@ def test_spheres_of_another_robot_and_spoiled_ones_are_refused(tmp_path):
     swapped = [{**entry, "body": (entry["body"] + 2) % 6} for entry in text["spheres"]]
     wide = [{**entry, "coarse": [*entry["coarse"][:3], 1e-3]} for entry in text["spheres"]]
     less = [{**entry, "fine": [[0, 0, 0, -0.1]]} for entry in text["spheres"]]
-    for spheres, words in ((swapped, "on another body there"), (wide, "within the coarse"), (less, "negative radius")):
+    for spheres, words in ((swapped, "conflict spheres"), (wide, "wrong-value spheres"), (less, "wrong-value spheres")):
         (tmp_path / "s.json").write_text(json.dumps({**text, "spheres": spheres}))
-        with pytest.raises(InputError, match=words):
+        with raises(InputError, words):
             arm("ur5e").collision(spheres=tmp_path / "s.json")
 
 
 def test_arrays_of_a_world_without_numbers_are_refused():
     arrays = World().sphere("ball", 0.1, (0, 0, 0)).arrays()
-    with pytest.raises(InputError, match="finite"):
+    with raises(InputError, "not-finite spheres"):
         replace(arrays, spheres=np.full((1, 4), np.nan))
-    with pytest.raises(InputError, match="2 rows and 1 names"):
+    with raises(InputError, "wrong-shape names"):
         replace(arrays, spheres=np.zeros((2, 4)))
     for size in (1e200, 1e-200):
         assert World().half_space("wall", (0, 0, size), 0.5).arrays().half_spaces.tolist() == [[0, 0, 1, 0.5]]
@@ -852,5 +853,5 @@ def test_what_is_fixed_to_neighbors_may_meet(tmp_path):
 
 def test_a_file_with_a_wrong_obstacle_is_named(tmp_path):
     (tmp_path / "world.toml").write_text('[[box]]\nname = "a"\nsize = [1, 1]\nxyz = [0, 0, 0]\n')
-    with pytest.raises(InputError, match=r"world.toml: box: the size of 'a' must be three"):
+    with raises(InputError, "wrong-value box"):
         World.load(tmp_path / "world.toml")

@@ -12,6 +12,7 @@ from dalembert.collision import Collision, World
 from dalembert.collision.clearance import CLUSTER
 from dalembert.collision.enclose import enclose
 from dalembert.errors import DalembertError, InputError, UnknownNameError
+from errors import raises
 
 WORLD = World().floor(-0.3).sphere("ball", 0.1, (0.5, 0.2, 0.3))
 PILLAR = """<robot name="pillar"><link name="foot">
@@ -72,44 +73,44 @@ def test_own_spheres_without_pairs_leave_out_what_is_allowed(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('pair = [["base", "wrist_1_link"]]\n', "unknown word of spheres in .* 'pair'; did you mean 'pairs'"),
-        ("overestimate = -1\n", "overestimate is -1.0; it must not be less than 0"),
-        ("overestimate = 'x'\n", "overestimate must be a finite number"),
-        ('pairs = [["base"]]\n', "a pair is the names of two links"),
-        ('pairs = [["base", "base"]]\n', "a pair is the names of two links"),
-        ('pairs = [["base", "wrist_9"]]\n', "unknown link with spheres 'wrist_9'"),
+        ('pair = [["base", "wrist_1_link"]]\n', "unknown-name"),
+        ("overestimate = -1\n", "out-of-range overestimate"),
+        ("overestimate = 'x'\n", "wrong-type overestimate"),
+        ('pairs = [["base"]]\n', "wrong-type pairs"),
+        ('pairs = [["base", "base"]]\n', "wrong-type pairs"),
+        ('pairs = [["base", "wrist_9"]]\n', "unknown-name"),
     ],
 )
 def test_own_spheres_with_slips_are_refused(tmp_path, text, said):
     file = tmp_path / "own.toml"
     file.write_text(text + "[spheres]\nbase = [[0, 0, 0, 0.1]]\nwrist_1_link = [[0, 0, 0, 0.1]]\n")
-    with pytest.raises(DalembertError, match=said):
+    with raises(DalembertError, said):
         arm().collision(spheres=file)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[[boxx]]\nname = 'a'\n", "unknown kind of obstacle in .*cell.toml 'boxx'; did you mean 'box'"),
-        ("[[box]]\nname = 'a'\nsize = [1, 1, 1]\nxzy = [0, 0, 0]\n", "word of box 'a' in .*cell.toml 'xzy'; .* 'xyz'"),
-        ("[[box]]\nname = 'a'\nrpy = [0, 0, 0]\n", "cell.toml: box 'a' lacks size and xyz"),
-        ("[[sphere]]\nself = 1\n", "word of sphere '' in .* 'self'"),
+        ("[[boxx]]\nname = 'a'\n", "unknown-name"),
+        ("[[box]]\nname = 'a'\nsize = [1, 1, 1]\nxzy = [0, 0, 0]\n", "unknown-name"),
+        ("[[box]]\nname = 'a'\nrpy = [0, 0, 0]\n", "missing box"),
+        ("[[sphere]]\nself = 1\n", "unknown-name"),
     ],
 )
 def test_a_world_with_slips_is_refused(tmp_path, text, said):
     file = tmp_path / "cell.toml"
     file.write_text(text)
-    with pytest.raises(DalembertError, match=said):
+    with raises(DalembertError, said):
         World.load(file)
 
 
 def test_faces_and_padding_are_whole_numbers():
-    with pytest.raises(InputError, match="the faces of 'm' are three whole numbers each"):
+    with raises(InputError, "wrong-type mesh"):
         World().mesh("m", (np.eye(3), [[0, 1, 1.5]]))
     for pad in (-1, 1.5):
-        with pytest.raises(InputError, match="pad must be a whole number, at least 0"):
+        with raises(InputError, "out-of-range pad"):
             World().arrays(pad)
-    with pytest.raises(UnknownNameError, match="'boxs'; did you mean 'boxes'"):
+    with raises(UnknownNameError, "unknown-name"):
         World().arrays({"boxs": 3})
     assert len(World().arrays({"boxes": 3}).boxes) == 3
 

@@ -129,7 +129,7 @@ def test_inverse_kinematics_in_one_module_with_kernels() -> None:
 
 
 def test_long_chains_are_cut_into_functions() -> None:
-    link = dl.Inertial(mass=1.0, inertia=(0.1, 0.02, 0.0, 0.1, 0.01, 0.1))
+    link = dl.describe.Inertial(mass=1.0, inertia=(0.1, 0.02, 0.0, 0.1, 0.01, 0.1))
     robot = dl.Robot.from_dh([{"a": 0.1, "alpha": 1.0, "inertial": link} for _ in range(30)])
     kernel = robot.kernel("inverse_dynamics")
     assert kernel.operations > 1_500

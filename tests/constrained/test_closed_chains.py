@@ -310,7 +310,7 @@ def test_positions_stay_on_their_branch():
 
 
 def test_half_a_turn_off_is_refused_by_the_dynamics():
-    body = dl.Inertial(1.0, (0.01, 0, 0, 0.01, 0, 0.01))
+    body = dl.describe.Inertial(1.0, (0.01, 0, 0, 0.01, 0, 0.01))
     arm = dl.Robot.from_dh([{"a": 1.0, "inertial": body}] * 3, gravity=(0, 0, 0))
     x = np.array([0.3, 0.5, 0.7])
     s = Constrained(arm, hold("weld", at=arm.fk(x) @ dl.pose(rpy=(0, 0, math.pi))))

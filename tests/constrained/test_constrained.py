@@ -18,7 +18,7 @@ from trees import random_tree
 
 def point_arm() -> dl.Robot:
     """[Fakhari 3]'s arm: lengths and point masses of one, no gravity."""
-    point = dl.Inertial(1.0, (0.0,) * 6)
+    point = dl.describe.Inertial(1.0, (0.0,) * 6)
     return dl.Robot.from_dh([{"a": 1.0, "inertial": point}] * 2, gravity=(0, 0, 0), name="point arm")
 
 
@@ -186,7 +186,7 @@ def rolling(q):
 
 def skate() -> dl.Robot:
     """A body free in the plane: two slides and a turn, its mass center on the edge."""
-    body = dl.Inertial(2.0, (0.1, 0.0, 0.0, 0.1, 0.0, 0.3))
+    body = dl.describe.Inertial(2.0, (0.1, 0.0, 0.0, 0.1, 0.0, 0.3))
     axes = [[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1]]
     return dl.Robot.from_screws(axes, np.eye(4), inertials=[None, None, body], gravity=(0, 0, 0), name="skate")
 

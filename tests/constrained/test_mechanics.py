@@ -15,24 +15,24 @@ from errors import raises
 
 def bead(**options):
     """A bead on the circle x² + y² = 1, under gravity."""
-    x, y = dl.coordinates("x y")
+    x, y = dl.lagrange.coordinates("x y")
     return dl.LagrangianSystem.from_bodies(
-        (x, y), dl.Particle(2, (x, y)), (0, -9.81), constraints=[x**2 + y**2 - 1], name="bead", **options
+        (x, y), dl.lagrange.Particle(2, (x, y)), (0, -9.81), constraints=[x**2 + y**2 - 1], name="bead", **options
     )
 
 
 def double_pendulum():
     """Two particles on rods, in x and y: four coordinates and two constraints."""
-    x1, y1, x2, y2 = q = dl.coordinates("x1 y1 x2 y2")
+    x1, y1, x2, y2 = q = dl.lagrange.coordinates("x1 y1 x2 y2")
     rods = [x1**2 + y1**2 - 1, (x2 - x1) ** 2 + (y2 - y1) ** 2 - 1]
-    particles = [dl.Particle(1, (x1, y1)), dl.Particle(1, (x2, y2))]
+    particles = [dl.lagrange.Particle(1, (x1, y1)), dl.lagrange.Particle(1, (x2, y2))]
     return dl.LagrangianSystem.from_bodies(q, particles, (0, -9.81), constraints=rods, name="double pendulum")
 
 
 def sleigh():
-    x, y, th = dl.coordinates("x y th")
-    aside = sp.sin(th) * dl.rate(x) - sp.cos(th) * dl.rate(y)
-    energy = (dl.rate(x) ** 2 + dl.rate(y) ** 2 + dl.rate(th) ** 2) / 2
+    x, y, th = dl.lagrange.coordinates("x y th")
+    aside = sp.sin(th) * dl.lagrange.rate(x) - sp.cos(th) * dl.lagrange.rate(y)
+    energy = (dl.lagrange.rate(x) ** 2 + dl.lagrange.rate(y) ** 2 + dl.lagrange.rate(th) ** 2) / 2
     return dl.LagrangianSystem((x, y, th), energy, pfaffian=[aside], name="sleigh")
 
 
@@ -103,8 +103,10 @@ def test_a_bead_that_hits_its_circle():
 
 def test_momentum_is_kept_where_nothing_holds():
     """Two carts that stick together: the sum of momenta stays."""
-    a, b = dl.coordinates("a b")
-    carts = dl.LagrangianSystem((a, b), (2 * dl.rate(a) ** 2 + 3 * dl.rate(b) ** 2) / 2, constraints=[a - b])
+    a, b = dl.lagrange.coordinates("a b")
+    carts = dl.LagrangianSystem(
+        (a, b), (2 * dl.lagrange.rate(a) ** 2 + 3 * dl.lagrange.rate(b) ** 2) / 2, constraints=[a - b]
+    )
     for e, wanted in ((0.0, [1.2, 1.2]), (1.0, [-0.6, 2.4])):
         np.testing.assert_allclose(carts.impact([0.5, 0.5], [3.0, 0.0], e).qd, wanted, atol=1e-14)
 
@@ -128,7 +130,7 @@ def test_bad_impacts_are_refused():
         system.impact(q, np.ones(7), 1.5)
     with raises(dl.InputError, "wrong-value q"):
         system.impact(q + 0.1, np.ones(7))
-    free = dl.LagrangianSystem(x := dl.coordinates("x"), dl.rate(x) ** 2)
+    free = dl.LagrangianSystem(x := dl.lagrange.coordinates("x"), dl.lagrange.rate(x) ** 2)
     with raises(dl.InputError, "missing constraints"):
         free.impact([0.0], [1.0])
 
@@ -187,9 +189,9 @@ def test_a_lagrangian_bead_moves_as_a_constrained_robot():
     """The same circle on a bundled robot, by its file and by its energies: the same motion."""
     robot = dl.load("cartesian-pp")
     circle = Constrained(robot, holonomic(lambda q: q[0] * q[0] + q[1] * q[1] - 1.0))
-    q1, q2 = dl.coordinates("q1 q2")
+    q1, q2 = dl.lagrange.coordinates("q1 q2")
     M, g = robot.mass_matrix([0, 0]), robot.gravity_torque([0, 0])
-    kinetic = (M[0, 0] * dl.rate(q1) ** 2 + M[1, 1] * dl.rate(q2) ** 2) / 2
+    kinetic = (M[0, 0] * dl.lagrange.rate(q1) ** 2 + M[1, 1] * dl.lagrange.rate(q2) ** 2) / 2
     assert M[0, 1] == 0
     system = dl.LagrangianSystem((q1, q2), kinetic, g[0] * q1 + g[1] * q2, constraints=[q1**2 + q2**2 - 1])
     runs = [dl.simulate(s, q0=[0.6, 0.8], duration=5.0, dt=0.01) for s in (circle, system)]
@@ -216,8 +218,10 @@ def test_lagrangian_systems_are_closed_and_projected():
 
 @pytest.mark.parametrize("length", [1e-6, 1.0, 1e6])
 def test_closing_needs_no_unit(length):
-    x, y = dl.coordinates("x y")
-    ring = dl.LagrangianSystem.from_bodies((x, y), dl.Particle(1, (x, y)), constraints=[x**2 + y**2 - length**2])
+    x, y = dl.lagrange.coordinates("x y")
+    ring = dl.LagrangianSystem.from_bodies(
+        (x, y), dl.lagrange.Particle(1, (x, y)), constraints=[x**2 + y**2 - length**2]
+    )
     found = ring.close([0.3 * length, 1.2 * length])
     assert found and abs(np.linalg.norm(found.q) / length - 1) < 1e-11
 

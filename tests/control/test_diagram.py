@@ -178,9 +178,9 @@ def test_description_in_words():
 def test_saving(tmp_path):
     file = DRAWN["spring servo"].save(tmp_path / "pd.svg")
     assert re.match(r"<svg xmlns=", file.read_text(encoding="utf-8"))
-    with pytest.raises(InputError, match="a diagram is saved as .svg, not as '.png'"):
+    with pytest.raises(InputError):
         DRAWN["spring servo"].save(tmp_path / "pd.png")
-    with pytest.raises(InputError, match="cannot be written: No such file or directory"):
+    with pytest.raises(InputError):
         DRAWN["spring servo"].save(tmp_path / "nowhere" / "pd.svg")
     assert DRAWN["spring servo"]._repr_svg_() == DRAWN["spring servo"].svg()
 

@@ -14,6 +14,7 @@ from dalembert.control.pid import ANTI_WINDUP, to_parallel, to_series, to_standa
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.flow import Flow
 from dalembert.simulation import close_loop, integrate
+from errors import raises
 from tolerances import error
 
 sizes = st.floats(1e-3, 1e3)
@@ -144,9 +145,9 @@ def test_a_fast_filter_is_safe_in_a_sampled_law_and_refused_in_a_continuous_one(
     z = list(law.update(0.01)(0, [1.0], [0.0], [0.0, -1.0], p))
     (u,) = law.act(0, [1.1], [0.0], z, p)
     assert u == pytest.approx(-1.1 - (0.1 / 0.01), rel=1e-3)  # the backward difference
-    with pytest.raises(InputError, match=r"filtered with 1e-06 s is run every 0.01 s.*law\(period=0.01\)"):
+    with raises(InputError, "conflict filter_time"):
         pid.law().update(0.01)
-    with pytest.raises(InputError, match="made for a period of 0.01 s, and is run every 0.02 s"):
+    with raises(InputError, "conflict period"):
         law.update(0.02)
 
 
@@ -238,38 +239,35 @@ def test_without_care_there_would_be_a_bump():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: PID(k_p=math.nan), "gain k_p of a PID law is nan"),
-        (lambda: PID(k_p=1.0, k_i=0, k_d=1.0), "a derivative of what is measured needs a filter: give filter_time"),
-        (
-            lambda: PID(k_p=1.0, k_i=0, k_d=1.0, filter_time=0.0),
-            "filter time of a PID law is 0.0; it must be greater than 0",
-        ),
-        (lambda: PID(k_p=1.0, k_i=0, k_d=1.0, filter_time=1.0, rate=True), "there is nothing to filter"),
-        (lambda: PID(k_p=1.0, low=1, high=-1), "the limits of a PID law are 1 and -1; low must be below high"),
-        (lambda: PID(k_p=1.0, low=math.nan), "the limit low of a PID law must be a number or infinite, got nan"),
-        (lambda: PID(k_p=1.0, tracking_time=-1), "tracking time of a PID law is -1.0"),
-        (lambda: PID(k_p=1.0).controller(0.0), "period of a sampled PID law is 0.0; it must be greater than 0"),
-        (lambda: PID(k_p=1.0).controller(0.1)(math.nan, 0.0), "y of the measurement is nan"),
-        (lambda: PID(k_p=1.0).controller(0.1)(0.0, 0.0, 1.0), "finds the rate itself; make the PID with rate=True"),
-        (lambda: PID(k_p=1.0, rate=True).controller(0.1)(0.0, 0.0), "takes the measured rate too: give y_rate"),
-        (lambda: PID(k_p=1.0).controller(0.1).set(k_d=1.0), "needs a filter"),
-        (lambda: to_series(Standard(1.0, 1.0, 1.0)), "a series form needs T_i ≥ 4 T_d, and T_i = 1 s, T_d = 1 s"),
-        (lambda: to_standard(Parallel(0.0, 1.0)), "a law with k_p = 0 has no standard form"),
-        (lambda: to_standard(Parallel(1.0, -1.0)), "gains of different signs"),
-        (lambda: to_parallel((1, 2, 3)), "written as Parallel, Standard or Series; got tuple"),
-        (lambda: to_parallel(Standard(1.0, 0.0)), "time T_i of a PID law is 0.0; it must be greater than 0"),
+        (lambda: PID(k_p=math.nan), "not-finite the gain k_p of a PID law"),
+        (lambda: PID(k_p=1.0, k_i=0, k_d=1.0), "missing filter_time"),
+        (lambda: PID(k_p=1.0, k_i=0, k_d=1.0, filter_time=0.0), "out-of-range the filter time of a PID law"),
+        (lambda: PID(k_p=1.0, k_i=0, k_d=1.0, filter_time=1.0, rate=True), "conflict filter_time"),
+        (lambda: PID(k_p=1.0, low=1, high=-1), "out-of-range low"),
+        (lambda: PID(k_p=1.0, low=math.nan), "wrong-type low"),
+        (lambda: PID(k_p=1.0, tracking_time=-1), "out-of-range the tracking time of a PID law"),
+        (lambda: PID(k_p=1.0).controller(0.0), "out-of-range the period of a sampled PID law"),
+        (lambda: PID(k_p=1.0).controller(0.1)(math.nan, 0.0), "not-finite the y of the measurement"),
+        (lambda: PID(k_p=1.0).controller(0.1)(0.0, 0.0, 1.0), "no-effect y_rate"),
+        (lambda: PID(k_p=1.0, rate=True).controller(0.1)(0.0, 0.0), "missing y_rate"),
+        (lambda: PID(k_p=1.0).controller(0.1).set(k_d=1.0), "missing filter_time"),
+        (lambda: to_series(Standard(1.0, 1.0, 1.0)), "infeasible form"),
+        (lambda: to_standard(Parallel(0.0, 1.0)), "infeasible form"),
+        (lambda: to_standard(Parallel(1.0, -1.0)), "infeasible form"),
+        (lambda: to_parallel((1, 2, 3)), "wrong-type form"),
+        (lambda: to_parallel(Standard(1.0, 0.0)), "out-of-range the time T_i of a PID law"),
     ],
 )
 def test_bad_input(call, words):
-    with pytest.raises(InputError, match=words):
+    with raises(InputError, words):
         call()
 
 
 def test_unknown_anti_windup():
-    with pytest.raises(UnknownNameError, match="unknown anti-windup 'clamp'; did you mean 'clamping'"):
+    with raises(UnknownNameError, "unknown-name"):
         PID(k_p=1.0, anti_windup="clamp")
 
 
 def test_changes_while_running_are_of_known_names():
-    with pytest.raises(UnknownNameError, match="unknown number of a PID law 'kp'; did you mean 'k_p'"):
+    with raises(UnknownNameError, "unknown-name"):
         PID(k_p=1.0).controller(0.1).set(kp=2.0)

@@ -11,6 +11,7 @@ import pytest
 import dalembert as dl
 from dalembert.control import CONTROLLERS, Controller, Entry, diagram_of, register
 from dalembert.control.registry import offered
+from errors import raises
 
 
 @pytest.mark.parametrize("name", CONTROLLERS)
@@ -22,7 +23,7 @@ def test_every_row_has_its_class_its_words_and_its_picture(name):
         entry.title and entry.sentence and entry.follows in ("joints", "tip") and entry.report in ("", "quick", "full")
     )
     if entry.needs:
-        with pytest.raises(dl.InputError, match=f"{entry.title} needs {entry.needs}: make it by dalembert"):
+        with raises(dl.InputError, "missing"):
             entry.make(dl.load("planar-2r"), 5.0, 1.0)
     else:
         made = entry.make(dl.load("planar-2r"), 5.0, 1.0, [0.3, 0.8])
@@ -37,7 +38,7 @@ def test_every_controller_has_its_row():
 
 
 def test_a_name_is_given_once():
-    with pytest.raises(dl.InputError, match="there is a controller 'pd', 'PD' already"):
+    with raises(dl.InputError, "duplicate entry"):
         register(Entry("pd", "another", ".joint_space.PD", ""))
     assert "another" not in CONTROLLERS
 

@@ -25,6 +25,7 @@ from dalembert.errors import InputError, UnknownNameError
 from dalembert.friction import equivalent_damping, friction
 from dalembert.reference import Reference
 from dalembert.simulation import close_loop, integrate
+from errors import raises
 from tolerances import ROUNDING, error
 
 # (m, b, k): every regime, and both sides of every border between them.
@@ -341,37 +342,34 @@ def test_where_damping_comes_from():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: MassSpringDamper(0, 1, 1), "the mass of a mass-spring-damper is 0.0; it must be greater than 0"),
-        (lambda: MassSpringDamper(1, math.nan, 1), "damping of a mass-spring-damper is nan; it must be a finite"),
-        (lambda: MassSpringDamper(1, "x", 1), "damping of a mass-spring-damper must be a finite number"),
-        (lambda: MassSpringDamper(1, 1, 1).response(-1.0), "t is -1.0; it must not be less than 0"),
-        (lambda: MassSpringDamper(1, 1, 1).response([0.0, math.inf]), "is inf; it must be a finite number"),
-        (lambda: unit_mass(1.0).response(np.zeros(3), np.zeros(2)), "do not broadcast: t \\(3,\\), x0 \\(2,\\)"),
-        (lambda: MassSpringDamper(1, 1, -1).natural_frequency, "a negative stiffness .* pushes away"),
-        (lambda: MassSpringDamper(1, 1, 0).damping_ratio, "needs a positive stiffness"),
-        (lambda: MassSpringDamper(1, 1, 0).steady_state(1.0), "drifting does not come to rest"),
-        (lambda: MassSpringDamper(1, 1, -1).overshoot, "unstable has no rest"),
-        (lambda: MassSpringDamper(1, 1, 1).gains_for(-2), "stiffness of the closed loop is -2.0; it must be greater"),
-        (lambda: unit_mass(-1.0), "critical damping needs a gain k_p that is not negative"),
-        (lambda: PartitionedServo(3, k_p=1.0), "the model of a partitioned law is a MassSpringDamper, not int"),
-        (
-            lambda: PartitionedServo(unit_mass(1), k_p=1, k_v=1, k_i=2).steady_state_error(1.0),
-            "does not settle.* k_p k_v = 1",
-        ),
-        (lambda: springs.gravity_stiffness(3, [0.0]), "gravity_stiffness takes a Robot"),
-        (lambda: springs.joint_system(dl.load("planar-2r"), [0, 0], 5), "there is no joint 5"),
-        (lambda: springs.back_emf_damping(3), "not of int"),
-        (lambda: springs.in_series(1.0, 0.0), "springs in series must each be stiffer than 0"),
-        (lambda: springs.in_parallel(), "at least one stiffness"),
+        (lambda: MassSpringDamper(0, 1, 1), "out-of-range the mass of a mass-spring-damper"),
+        (lambda: MassSpringDamper(1, math.nan, 1), "not-finite the damping of a mass-spring-damper"),
+        (lambda: MassSpringDamper(1, "x", 1), "not-numbers the damping of a mass-spring-damper"),
+        (lambda: MassSpringDamper(1, 1, 1).response(-1.0), "out-of-range t"),
+        (lambda: MassSpringDamper(1, 1, 1).response([0.0, math.inf]), "not-finite t"),
+        (lambda: unit_mass(1.0).response(np.zeros(3), np.zeros(2)), "wrong-shape"),
+        (lambda: MassSpringDamper(1, 1, -1).natural_frequency, "out-of-range stiffness"),
+        (lambda: MassSpringDamper(1, 1, 0).damping_ratio, "out-of-range stiffness"),
+        (lambda: MassSpringDamper(1, 1, 0).steady_state(1.0), "infeasible"),
+        (lambda: MassSpringDamper(1, 1, -1).overshoot, "infeasible"),
+        (lambda: MassSpringDamper(1, 1, 1).gains_for(-2), "out-of-range the stiffness of the closed loop"),
+        (lambda: unit_mass(-1.0), "out-of-range k_p"),
+        (lambda: PartitionedServo(3, k_p=1.0), "wrong-type"),
+        (lambda: PartitionedServo(unit_mass(1), k_p=1, k_v=1, k_i=2).steady_state_error(1.0), "infeasible"),
+        (lambda: springs.gravity_stiffness(3, [0.0]), "wrong-type"),
+        (lambda: springs.joint_system(dl.load("planar-2r"), [0, 0], 5), "out-of-range joint"),
+        (lambda: springs.back_emf_damping(3), "wrong-type"),
+        (lambda: springs.in_series(1.0, 0.0), "out-of-range stiffnesses"),
+        (lambda: springs.in_parallel(), "too-few stiffnesses"),
     ],
 )
 def test_bad_input(call, words):
-    with pytest.raises(InputError, match=words):
+    with raises(InputError, words):
         call()
 
 
 def test_unknown_names():
-    with pytest.raises(UnknownNameError, match="unknown output 'postion'; did you mean 'position'"):
+    with raises(UnknownNameError, "unknown-name"):
         MassSpringDamper(1, 1, 1).state_space("postion")
-    with pytest.raises(UnknownNameError, match="unknown joint 'elbow'"):
+    with raises(UnknownNameError, "unknown-name"):
         springs.joint_system(dl.load("planar-2r"), [0, 0], "elbow")

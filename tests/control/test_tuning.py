@@ -24,6 +24,7 @@ from dalembert.control import (
 from dalembert.control.tuning import REACTION, Reaction
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.flow import Flow
+from errors import raises
 from tolerances import error
 
 # What [Lee] prints: K_p, T_i, T_d, K_i, K_d. A bar there is that of a repeating decimal, slipped.
@@ -191,38 +192,38 @@ def test_both_methods_tame_the_plant():
 
 # --------------------------------------------------------------------------------------------------------- bad input
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "fields"),
     [
-        (lambda: ultimate(MassSpringDamper(1, 1, 1)), "the phase of this plant never reaches −180°"),
-        (lambda: ultimate(3), "a plant is a TransferFunction, a StateSpace or what has .transfer\\(\\); got int"),
-        (lambda: ultimate(TransferFunction([1], np.poly([1, -2, -3]))), "its loop is unstable already"),
-        (lambda: ziegler_nichols((0.0, 1.0)), "the ultimate gain of the loop is 0"),
-        (lambda: ziegler_nichols((1.0, -1.0)), "ultimate period of the loop is -1.0; it must be greater than 0"),
-        (lambda: reaction_curve(np.linspace(0, 1, 50), np.linspace(0, 1, 50)), "has not settled"),
-        (lambda: reaction_curve([0, 1], [0, 1]), "lists of the same length, at least 10"),
-        (lambda: reaction_of(TransferFunction([1], [1, 0])), "not stable"),
-        (lambda: reaction_of(TransferFunction([1, 0], [1, 2, 1])), "ends where it begins"),
-        (lambda: ultimate(TransferFunction([-1], [1, 3, 3, 1])), "the sign of this plant is wrong"),
-        (lambda: ultimate(TransferFunction([-1], np.poly([0, -1, -2]))), "the sign of this plant is wrong"),
-        (lambda: ziegler_nichols_step(Reaction(1.0, 0.0, 1.0, 1.0)), "begins at once"),
-        (lambda: relay_experiment(TransferFunction([1], [1, 1])), "this plant answers at once and chatters"),
-        (lambda: relay_experiment(KNOWN["1/(s+1)^3"][0], hysteresis=10.0), "turned on only"),
-        (lambda: relay_experiment(KNOWN["1/(s+1)^3"][0], amplitude=-1), "amplitude of the relay is -1.0"),
-        (lambda: relay_experiment(7), "a relay drives a TransferFunction, a StateSpace or a Flow, not int"),
-        (lambda: relay_experiment(Flow("still", ("x",), (), lambda t, x, u: [0.0])), "has no input for a relay"),
-        (lambda: relay_experiment(TransferFunction([1], [1, 0, 0])), "give dt and duration"),
-        (lambda: relay_experiment(TransferFunction([1], np.poly([-1e-4, -1e4]))), "give dt and duration"),
+        (lambda: ultimate(MassSpringDamper(1, 1, 1)), "infeasible plant"),
+        (lambda: ultimate(3), "wrong-type system"),
+        (lambda: ultimate(TransferFunction([1], np.poly([1, -2, -3]))), "infeasible plant"),
+        (lambda: ziegler_nichols((0.0, 1.0)), "out-of-range found"),
+        (lambda: ziegler_nichols((1.0, -1.0)), "out-of-range the ultimate period of the loop"),
+        (lambda: reaction_curve(np.linspace(0, 1, 50), np.linspace(0, 1, 50)), "wrong-value y"),
+        (lambda: reaction_curve([0, 1], [0, 1]), "wrong-shape y"),
+        (lambda: reaction_of(TransferFunction([1], [1, 0])), "infeasible plant"),
+        (lambda: reaction_of(TransferFunction([1, 0], [1, 2, 1])), "wrong-value plant"),
+        (lambda: ultimate(TransferFunction([-1], [1, 3, 3, 1])), "wrong-value plant"),
+        (lambda: ultimate(TransferFunction([-1], np.poly([0, -1, -2]))), "wrong-value plant"),
+        (lambda: ziegler_nichols_step(Reaction(1.0, 0.0, 1.0, 1.0)), "wrong-value found"),
+        (lambda: relay_experiment(TransferFunction([1], [1, 1])), "infeasible plant"),
+        (lambda: relay_experiment(KNOWN["1/(s+1)^3"][0], hysteresis=10.0), "infeasible plant"),
+        (lambda: relay_experiment(KNOWN["1/(s+1)^3"][0], amplitude=-1), "out-of-range the amplitude of the relay"),
+        (lambda: relay_experiment(7), "wrong-type"),
+        (lambda: relay_experiment(Flow("still", ("x",), (), lambda t, x, u: [0.0])), "wrong-structure plant"),
+        (lambda: relay_experiment(TransferFunction([1], [1, 0, 0])), "missing dt"),
+        (lambda: relay_experiment(TransferFunction([1], np.poly([-1e-4, -1e4]))), "too-large dt"),
     ],
 )
-def test_bad_input(call, words):
-    with pytest.raises(InputError, match=words):
+def test_bad_input(call, fields):
+    with raises(InputError, fields):
         call()
 
 
 def test_unknown_names():
-    with pytest.raises(UnknownNameError, match="unknown Ziegler–Nichols rule 'some overshot'; did you mean 'some over"):
+    with raises(UnknownNameError, "unknown-name"):
         ziegler_nichols((1.0, 1.0), "some overshot")
-    with pytest.raises(UnknownNameError, match="did you mean 'classic PID'\\?"):
+    with raises(UnknownNameError, "unknown-name"):
         ziegler_nichols((1.0, 1.0), "PID")
-    with pytest.raises(UnknownNameError, match="unknown output 'z'"):
+    with raises(UnknownNameError, "unknown-name"):
         relay_experiment(KNOWN["1/(s+1)^3"][0], output="z")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 import dalembert as dl
 from dalembert.describe.mjcf import read_mjcf
 from dalembert.describe.scene import arrange, root_bodies
+from errors import raises
 from tolerances import ROUNDING, error
 
 SCENE = """<mujoco model="scene"><compiler angle="radian"/><worldbody><geom type="plane" size="1 1 1"/>
@@ -50,7 +50,7 @@ def test_a_body_with_several_joints_is_taken_by_its_name():
       <body name="other"><joint name="b"/>{ball}</body></worldbody></mujoco>"""
     taken = robot(arrange(read_mjcf(text), robot="cart"))
     assert taken.joint_names == ("x", "y", "a")
-    with pytest.raises(dl.DescriptionError, match="carried by joint 'x'"):
+    with raises(dl.DescriptionError, "wrong-structure robot"):
         arrange(read_mjcf(text), robot="arm")
 
 
@@ -74,8 +74,8 @@ def test_one_robot_out_of_a_scene(scene, names, joints, loops):
     rows = [k for name in joints for k in range(own[name].first, own[name].first + own[name].joint.nv)]
     assert error(part.mass_matrix(q[at]), whole.mass_matrix(q)[np.ix_(rows, rows)]) < ROUNDING
     assert error(part.home, whole.home[at]) == 0
-    lost = "<text>:1:1: loop 'weld' holds what is left out, and is left out too"
-    assert (lost in part.warnings) == ({"a", "loose"} & set(joints) == {"a"})
+    lost = any("'weld'" in warning for warning in part.warnings)
+    assert lost == ({"a", "loose"} & set(joints) == {"a"})
 
 
 def test_loose_objects_are_dropped_and_what_walks_stays(scene):
@@ -88,33 +88,25 @@ def test_loose_objects_are_dropped_and_what_walks_stays(scene):
 @pytest.mark.parametrize(
     ("how", "sentence"),
     [
-        ({"robot": "tabel"}, "unknown root body 'tabel'; did you mean 'table'?"),
-        ({"robot": "hand"}, "link 'hand' is carried by joint 'a'; take it whole, robot='table'"),
-        ({"robot": ()}, "robot is the name of a root body, or several; got ()"),
-        ({"robot": 3}, "robot is the name of a root body, or several; got 3"),
-        ({"base": "flying"}, "unknown base 'flying'; did you mean 'floating'?"),
-        ({"free": "no"}, "unknown entry of free 'no'; choose from 'keep', 'drop'"),
-        ({"robot": ["cube", "ball"], "free": "drop"}, "is nothing but free objects ('cube', 'ball')"),
-        (
-            {"robot": ["cube", "ball"], "base": "floating"},
-            "has 2 trees that move ('cube', 'ball'); say which one with robot=",
-        ),
-        (
-            {"robot": "dog", "base": "planar"},
-            "'dog' moves against the world by the floating joint 'root': a base is there",
-        ),
+        ({"robot": "tabel"}, "unknown-name"),
+        ({"robot": "hand"}, "wrong-structure robot"),
+        ({"robot": ()}, "wrong-type robot"),
+        ({"robot": 3}, "wrong-type robot"),
+        ({"base": "flying"}, "unknown-name"),
+        ({"free": "no"}, "unknown-name"),
+        ({"robot": ["cube", "ball"], "free": "drop"}, "wrong-structure free"),
+        ({"robot": ["cube", "ball"], "base": "floating"}, "missing robot"),
+        ({"robot": "dog", "base": "planar"}, "conflict base"),
     ],
 )
 def test_what_is_refused_names_the_choices(scene, how, sentence):
-    with pytest.raises(dl.DalembertError, match=re.escape(sentence)):
+    with raises(dl.DalembertError, sentence):
         arrange(scene, **how)
 
 
 def test_a_follower_without_its_leader_is_refused():
     text = SCENE.replace('<weld body1="hand" body2="cube"/>', '<joint joint1="hip" joint2="a"/>')
-    with pytest.raises(
-        dl.DescriptionError, match=r"'hip' follows 'a', which is left out; take both, as robot=\[…, …\]"
-    ):
+    with raises(dl.DescriptionError, "wrong-structure robot"):
         arrange(read_mjcf(text), robot="dog")
 
 

@@ -28,6 +28,7 @@ from dalembert.describe.description import (
 )
 from dalembert.describe.mesh import depth_below, escape
 from dalembert.errors import DescriptionError, Place
+from errors import fields_of, raises
 
 BODY = Inertial(2.0, (0.3, 0.0, 0.0, 0.3, 0.0, 0.4))
 NAN, INF = math.nan, math.inf
@@ -62,48 +63,37 @@ def test_good_description_is_unchanged_and_silent() -> None:
 # structure
 
 TREES = {
-    "no link": (Description("empty", ()), "robot 'empty' has no link; describe at least one"),
-    "two links of a name": (Description("r", links("a", "b", "a")), "two links are named 'a'; rename one of them"),
+    "no link": (Description("empty", ()), "missing links"),
+    "two links of a name": (Description("r", links("a", "b", "a")), "duplicate link"),
     "two joints of a name": (
         Description("r", links("a", "b", "c"), (Joint("j", "fixed", "a", "b"), Joint("j", "fixed", "b", "c"))),
-        "two joints are named 'j'; rename one of them",
+        "duplicate joint",
     ),
-    "blank link name": (Description("r", links(" ")), "a link has no name; give it one"),
-    "blank joint name": (
-        Description("r", links("a", "b"), (Joint("", "fixed", "a", "b"),)),
-        "a joint has no name; give it one",
-    ),
+    "blank link name": (Description("r", links(" ")), "missing name"),
+    "blank joint name": (Description("r", links("a", "b"), (Joint("", "fixed", "a", "b"),)), "missing name"),
     "unknown child": (
         Description("r", links("base", "tool0"), (Joint("j", "fixed", "base", "tol0"),)),
-        "joint 'j' has as child the unknown link 'tol0'; did you mean 'tool0'?",
+        "unknown-name link",
     ),
     "unknown parent": (
         Description("r", links("base", "tool0"), (Joint("j", "fixed", "bases", "tool0"),)),
-        "joint 'j' has as parent the unknown link 'bases'; did you mean 'base'?",
+        "unknown-name link",
     ),
     "two parents": (
         Description("r", links("a", "b", "c"), (Joint("j", "fixed", "a", "c"), Joint("k", "fixed", "b", "c"))),
-        "link 'c' is the child of two joints, 'j' and 'k'; a tree gives every link one parent, so remove "
-        "one (and close the loop with a <loop_joint>, in TOML with [[loops]])",
+        "wrong-structure joints",
     ),
-    "two roots": (
-        Description("r", links("a", "b", "c"), (Joint("j", "fixed", "a", "b"),)),
-        "robot 'r' has 2 links without a parent: 'a', 'c'; connect all but one of them by a joint "
-        "(a fixed one will do)",
-    ),
+    "two roots": (Description("r", links("a", "b", "c"), (Joint("j", "fixed", "a", "b"),)), "wrong-structure joints"),
     "cycle": (
         Description("r", links("root", "a", "b"), (Joint("j", "revolute", "a", "b"), Joint("k", "revolute", "b", "a"))),
-        "the joints form a cycle, child to parent: 'a' → 'b' → 'a'; remove one of its joints, for example 'k'",
+        "wrong-structure joints",
     ),
     "joint to itself": (
         Description("r", links("root", "a"), (Joint("j", "revolute", "a", "a"),)),
-        "the joints form a cycle, child to parent: 'a' → 'a'; remove one of its joints, for example 'j'",
+        "wrong-structure joints",
     ),
-    "unknown tip": (
-        replace(arm(), tip="lowr"),
-        "the tip of robot 'arm' is the unknown link 'lowr'; did you mean 'lower'?",
-    ),
-    "gravity": (replace(arm(), gravity=(0.0, NAN, 0.0)), "the gravity of robot 'arm' is nan; write a finite number"),
+    "unknown tip": (replace(arm(), tip="lowr"), "unknown-name tip"),
+    "gravity": (replace(arm(), gravity=(0.0, NAN, 0.0)), "not-finite"),
 }
 
 
@@ -112,18 +102,18 @@ def test_structure_is_refused(case: str) -> None:
     description, message = TREES[case]
     with pytest.raises(DescriptionError) as error:
         check(description)
-    assert str(error.value) == message
+    assert fields_of(error.value) == message
 
 
 def test_a_refusal_names_the_place() -> None:
     d = arm(mimic=Mimic("j3"), place=Place("arm.urdf", 12, 5))
-    with pytest.raises(DescriptionError, match=r"^arm\.urdf:12:5: joint 'j2' mimics the unknown joint 'j3'"):
+    with raises(DescriptionError, "unknown-name mimic"):
         check(d)
 
 
 def test_the_second_of_two_names_points_to_the_first() -> None:
     twice = (Link("a", place=Place("r.urdf", 3, 1)), Link("a", place=Place("r.urdf", 9, 1)))
-    with pytest.raises(DescriptionError, match=r"^r\.urdf:9:1: two links are named 'a' \(first at line 3\)"):
+    with raises(DescriptionError, "duplicate link"):
         check(Description("r", twice))
 
 
@@ -133,46 +123,34 @@ def test_a_chain_longer_than_the_stack() -> None:
     joints = tuple(Joint(f"j{i}", "fixed", names[i], names[i + 1]) for i in range(n - 1))
     assert len(check(Description("chain", links(*names), joints)).joints) == n - 1
     ring = (*joints, Joint("close", "fixed", names[-1], names[0]))
-    with pytest.raises(DescriptionError, match="form a cycle.*'…' → "):
+    with raises(DescriptionError, "wrong-structure joints"):
         check(Description("ring", links(*names), ring))
 
 
 # joints
 
 JOINTS = {
-    "type": (
-        {"kind": "ball"},
-        "of type 'ball'; choose revolute, continuous, prismatic, helical, spherical, floating, planar or fixed",
-    ),
-    "zero axis": ({"axis": (0.0, 0.0, 0.0)}, "is 0 0 0, which has no direction; give a unit vector"),
-    "nan axis": ({"axis": (0.0, NAN, 0.0)}, "the axis of joint 'j2' is nan; write a finite number"),
-    "nan origin": ({"origin": Origin(xyz=(NAN, 0.0, 0.0))}, "the origin's xyz of joint 'j2' is nan"),
-    "inf rpy": ({"origin": Origin(rpy=(0.0, INF, 0.0))}, "the origin's rpy of joint 'j2' is inf"),
-    "swapped limits": (
-        {"limit": Limit(1.0, -1.0)},
-        "joint 'j2' has lower limit 1.0 above its upper limit -1.0; swap or correct them",
-    ),
-    "nan limit": ({"limit": Limit(NAN, 1.0)}, "the lower limit of joint 'j2' is nan"),
-    "negative effort": ({"limit": Limit(effort=-3.0)}, "has effort limit -3.0; it is a magnitude"),
-    "negative velocity": ({"limit": Limit(velocity=-3.0)}, "has velocity limit -3.0; it is a magnitude"),
-    "limited continuous": (
-        {"kind": "continuous", "limit": Limit(-1.0, 1.0)},
-        "is continuous and has position limits; make it revolute or remove them",
-    ),
-    "negative damping": ({"drive": Drive(damping=-1.0)}, "the damping of joint 'j2' is -1.0"),
-    "negative friction": (
-        {"drive": Drive(coulomb=(0.4, -0.4))},
-        "the Coulomb friction for negative velocity of joint 'j2' is -0.4; it is a magnitude",
-    ),
-    "nan friction": ({"drive": Drive(coulomb=(NAN, 0.0))}, "the Coulomb friction for positive velocity"),
-    "negative rotor": ({"drive": Drive(rotor_inertia=-1e-4)}, "the rotor inertia of joint 'j2' is -0.0001"),
-    "negative spring": ({"drive": Drive(stiffness=-1.0)}, "the spring stiffness of joint 'j2' is -1.0"),
-    "no gear": ({"drive": Drive(gear_ratio=0.0)}, "the gear ratio of joint 'j2' is 0; write 1 for a direct"),
-    "nan gear": ({"drive": Drive(gear_ratio=NAN)}, "the gear ratio of joint 'j2' is nan"),
-    "inf rest": ({"drive": Drive(rest=INF)}, "the spring's rest position of joint 'j2' is inf"),
-    "mimics itself": ({"mimic": Mimic("j2")}, "joint 'j2' mimics itself; name another joint"),
-    "mimics nobody": ({"mimic": Mimic("j11")}, "mimics the unknown joint 'j11'; did you mean 'j1'?"),
-    "nan mimic": ({"mimic": Mimic("j1", NAN)}, "the mimic of joint 'j2' is nan"),
+    "type": ({"kind": "ball"}, "unknown-name kind"),
+    "zero axis": ({"axis": (0.0, 0.0, 0.0)}, "out-of-range axis"),
+    "nan axis": ({"axis": (0.0, NAN, 0.0)}, "not-finite"),
+    "nan origin": ({"origin": Origin(xyz=(NAN, 0.0, 0.0))}, "not-finite"),
+    "inf rpy": ({"origin": Origin(rpy=(0.0, INF, 0.0))}, "not-finite"),
+    "swapped limits": ({"limit": Limit(1.0, -1.0)}, "wrong-order limit"),
+    "nan limit": ({"limit": Limit(NAN, 1.0)}, "not-finite"),
+    "negative effort": ({"limit": Limit(effort=-3.0)}, "out-of-range limit"),
+    "negative velocity": ({"limit": Limit(velocity=-3.0)}, "out-of-range limit"),
+    "limited continuous": ({"kind": "continuous", "limit": Limit(-1.0, 1.0)}, "conflict limit"),
+    "negative damping": ({"drive": Drive(damping=-1.0)}, "out-of-range drive"),
+    "negative friction": ({"drive": Drive(coulomb=(0.4, -0.4))}, "out-of-range drive"),
+    "nan friction": ({"drive": Drive(coulomb=(NAN, 0.0))}, "not-finite"),
+    "negative rotor": ({"drive": Drive(rotor_inertia=-1e-4)}, "out-of-range drive"),
+    "negative spring": ({"drive": Drive(stiffness=-1.0)}, "out-of-range drive"),
+    "no gear": ({"drive": Drive(gear_ratio=0.0)}, "out-of-range gear_ratio"),
+    "nan gear": ({"drive": Drive(gear_ratio=NAN)}, "not-finite"),
+    "inf rest": ({"drive": Drive(rest=INF)}, "not-finite"),
+    "mimics itself": ({"mimic": Mimic("j2")}, "wrong-structure mimic"),
+    "mimics nobody": ({"mimic": Mimic("j11")}, "unknown-name mimic"),
+    "nan mimic": ({"mimic": Mimic("j1", NAN)}, "not-finite"),
 }
 
 
@@ -181,13 +159,13 @@ def test_joint_is_refused(case: str) -> None:
     change, message = JOINTS[case]
     with pytest.raises(DescriptionError) as error:
         check(arm(**change))
-    assert message in str(error.value)
+    assert fields_of(error.value) == message
 
 
 def test_mimic_of_a_fixed_joint_is_refused() -> None:
     d = arm(mimic=Mimic("j1"))
     d = replace(d, joints=(replace(d.joints[0], kind="fixed"), d.joints[1]))
-    with pytest.raises(DescriptionError, match="joint 'j2' mimics 'j1', which is fixed; name a moving joint"):
+    with raises(DescriptionError, "wrong-structure mimic"):
         check(d)
 
 
@@ -195,16 +173,15 @@ def test_mimics_in_a_ring_are_refused_and_in_a_row_are_not() -> None:
     d = arm(mimic=Mimic("j1"))
     assert check(d) == d
     ring = replace(d, joints=(replace(d.joints[0], mimic=Mimic("j2")), d.joints[1]))
-    with pytest.raises(DescriptionError, match="in a cycle: 'j1' → 'j2' → 'j1'; one of them must"):
+    with raises(DescriptionError, "wrong-structure mimic"):
         check(ring)
 
 
 def test_axis_is_normalized_with_a_warning() -> None:
     checked = check(arm(axis=(0.0, 3.0, 4.0)))
     assert checked.joints[1].axis == pytest.approx((0.0, 0.6, 0.8), abs=1e-15)
-    assert checked.warnings == (
-        "the axis of joint 'j2' is 0 3 4, of length 5; it is taken as the unit vector 0 0.6 0.8",
-    )
+    (warning,) = checked.warnings
+    assert "'j2'" in warning and "0 3 4" in warning and "0 0.6 0.8" in warning
 
 
 def test_rounded_axis_is_normalized_without_a_word() -> None:
@@ -238,20 +215,16 @@ def test_fixed_joint_keeps_only_its_place_in_the_tree() -> None:
 
 def test_equal_limits_are_a_locked_joint() -> None:
     (warning,) = check(arm(limit=Limit(0.0, 0.0))).warnings
-    assert warning.startswith("joint 'j2' has equal lower and upper limits (0 when not written)")
-    assert "cannot move within them; give limits, or make the type continuous or fixed" in warning
+    assert "'j2'" in warning
 
 
 # links
 
 BODIES = {
-    "negative mass": (Inertial(-1.0, BODY.inertia), "the mass of link 'lower' is -1.0 kg; a mass must not"),
-    "nan mass": (Inertial(NAN, BODY.inertia), "the mass of link 'lower' is nan; write a finite number"),
-    "inf inertia": (Inertial(1.0, (INF, 0, 0, 1, 0, 1)), "the inertia of link 'lower' is inf"),
-    "nan origin": (
-        Inertial(1.0, BODY.inertia, Origin((0.0, 0.0, NAN))),
-        "the origin's xyz of the inertial of link 'lower' is nan",
-    ),
+    "negative mass": (Inertial(-1.0, BODY.inertia), "out-of-range mass"),
+    "nan mass": (Inertial(NAN, BODY.inertia), "not-finite"),
+    "inf inertia": (Inertial(1.0, (INF, 0, 0, 1, 0, 1)), "not-finite"),
+    "nan origin": (Inertial(1.0, BODY.inertia, Origin((0.0, 0.0, NAN))), "not-finite"),
 }
 
 
@@ -260,23 +233,18 @@ def test_body_is_refused(case: str) -> None:
     inertial, message = BODIES[case]
     with pytest.raises(DescriptionError) as error:
         check(with_body(inertial))
-    assert message in str(error.value)
+    assert fields_of(error.value) == message
 
 
 def test_indefinite_inertia_loads_with_a_warning() -> None:
     d = with_body(Inertial(1.0, (1.0, 2.0, 0.0, 1.0, 0.0, 2.0)))
     (warning,) = check(d).warnings
-    assert warning == (
-        "the inertia of link 'lower' is not positive semidefinite (principal moments -1 2 3 kg m²): the mass "
-        "matrix may lose its positive definiteness, and forward dynamics its meaning"
-    )
+    assert "'lower'" in warning and "-1 2 3 kg m²" in warning
 
 
 def test_triangle_inequality_loads_with_a_warning() -> None:
     (warning,) = check(with_body(Inertial(1.0, (0.001, 0.0, 0.0, 0.001, 0.0, 0.01)))).warnings
-    assert warning.startswith("the inertia of link 'lower' violates the triangle inequality")
-    assert "(principal moments 0.001 0.001 0.01 kg m²)" in warning
-    assert "identification with physical constraints cannot return it" in warning
+    assert "'lower'" in warning and "0.001 0.001 0.01 kg m²" in warning
 
 
 @pytest.mark.parametrize(
@@ -329,10 +297,7 @@ def test_a_cloud_of_points_is_always_feasible(points: list[tuple[float, float, f
 
 
 def test_inertia_without_mass_is_a_warning() -> None:
-    warnings = check(with_body(Inertial(0.0, BODY.inertia))).warnings
-    assert warnings[0] == (
-        "link 'lower' has inertia but no mass, which no body has; it resists rotation and weighs nothing"
-    )
+    assert "'lower'" in check(with_body(Inertial(0.0, BODY.inertia))).warnings[0]
 
 
 def test_point_mass_off_the_axis_is_silent() -> None:
@@ -343,7 +308,7 @@ def test_point_mass_off_the_axis_is_silent() -> None:
 def test_point_mass_on_the_axis_makes_the_mass_matrix_singular() -> None:
     point = Inertial(1.0, (0.0,) * 6, Origin((0.0, 0.5, 0.0)))  # type: ignore[arg-type]
     (warning,) = check(with_body(point)).warnings
-    assert warning.startswith("joint 'j2' moves nothing with inertia about or along the axis: the mass")
+    assert "'j2'" in warning
     d = with_body(point)
     rotor = replace(d.joints[1], drive=Drive(rotor_inertia=1e-4))
     assert check(replace(d, joints=(d.joints[0], rotor))).warnings == ()
@@ -358,20 +323,19 @@ def test_point_mass_on_an_oblique_axis() -> None:
         d = with_body(point)
         d = replace(d, joints=(d.joints[0], replace(d.joints[1], axis=unit)))  # type: ignore[arg-type]
         (warning,) = check(d).warnings
-        assert warning.startswith("joint 'j2' moves nothing with inertia")
+        assert "'j2'" in warning and "'j1'" not in warning
         off = replace(point, origin=Origin(tuple(0.3 * x + 1e-6 for x in unit)))  # type: ignore[arg-type]
         assert check(replace(d, links=(*d.links[:2], Link("lower", off)))).warnings == ()
         # Behind another joint about the same axis neither of them moves anything.
         both = tuple(replace(j, axis=unit) for j in d.joints)
         on_axis = replace(d, links=(d.links[0], Link("upper", point), Link("lower", point)), joints=both)  # type: ignore[arg-type]
         (warning,) = check(on_axis).warnings
-        assert warning.startswith("joints 'j1', 'j2' move nothing with inertia")
+        assert "'j1', 'j2'" in warning
 
 
 def test_missing_inertial_of_a_moving_link_is_named() -> None:
     light, free = check(with_body(None)).warnings
-    assert light.startswith("link 'lower' is moved and without mass, and so is all that is fixed there")
-    assert free.startswith("joint 'j2' moves nothing")
+    assert "'lower'" in light and "'j2'" in free
 
 
 def test_mass_behind_a_fixed_joint_counts() -> None:
@@ -400,28 +364,24 @@ def test_massless_link_between_moving_joints_is_named_alone() -> None:
     d = arm()
     massless = replace(d, links=(d.links[0], Link("upper"), d.links[2]))
     (warning,) = check(massless).warnings
-    assert warning.startswith("link 'upper' is moved and without mass")
+    assert "'upper'" in warning and "'lower'" not in warning
 
 
 def test_robot_without_any_mass_gets_one_sentence() -> None:
     d = arm()
     (warning,) = check(replace(d, links=tuple(Link(k.name) for k in d.links))).warnings
-    assert warning.startswith("no link of robot 'arm' has mass: kinematics work, while its mass")
+    assert "'arm'" in warning
 
 
 SHAPES = {
-    "box": (Shape(Box((1.0, -1.0, 1.0))), "the size of a visual of link 'lower' is -1.0 m"),
-    "cylinder": (Shape(Cylinder(-0.1, 1.0)), "the radius of a visual of link 'lower' is -0.1 m"),
-    "capsule": (Shape(Capsule(0.1, -1.0)), "the length of a visual of link 'lower' is -1.0 m"),
-    "sphere": (Shape(Sphere(NAN)), "the radius of a visual of link 'lower' is nan"),
-    "scale": (Shape(Mesh("a.stl", (1.0, INF, 1.0))), "the mesh scale of a visual of link 'lower' is inf"),
-    "color": (Shape(Sphere(1.0), color=(0.0, NAN, 0.0, 1.0)), "the color of a visual of link 'lower' is"),
-    "origin": (Shape(Sphere(1.0), Origin((NAN, 0.0, 0.0))), "the origin's xyz of a visual of link 'lower'"),
-    "escape": (
-        Shape(Mesh("package://pkg/../../etc/passwd")),
-        "the mesh of a visual of link 'lower' is refused: 'package://pkg/../../etc/passwd' leaves its "
-        "package 'pkg'; keep meshes inside the package",
-    ),
+    "box": (Shape(Box((1.0, -1.0, 1.0))), "out-of-range size"),
+    "cylinder": (Shape(Cylinder(-0.1, 1.0)), "out-of-range size"),
+    "capsule": (Shape(Capsule(0.1, -1.0)), "out-of-range size"),
+    "sphere": (Shape(Sphere(NAN)), "not-finite"),
+    "scale": (Shape(Mesh("a.stl", (1.0, INF, 1.0))), "not-finite"),
+    "color": (Shape(Sphere(1.0), color=(0.0, NAN, 0.0, 1.0)), "not-finite"),
+    "origin": (Shape(Sphere(1.0), Origin((NAN, 0.0, 0.0))), "not-finite"),
+    "escape": (Shape(Mesh("package://pkg/../../etc/passwd")), "not-readable mesh"),
 }
 
 
@@ -430,28 +390,26 @@ def test_shape_is_refused_if_strict_and_else_left_out(case: str) -> None:
     shape, message = SHAPES[case]
     with pytest.raises(DescriptionError) as error:
         check(with_shape(shape), strict=True)
-    assert message in str(error.value)
+    assert fields_of(error.value) == message
     lenient = check(with_shape(shape))
     kept = case == "escape"  # such a file is never opened, and its path may be right elsewhere
-    (warning,) = lenient.warnings
-    assert warning.endswith("keep meshes inside the package" if kept else "; it is left out")
+    assert len(lenient.warnings) == 1
     assert len(lenient.links[2].visuals) == kept and check(lenient) == lenient
 
 
 def test_masses_beyond_any_machine() -> None:
     (warning,) = check(with_body(Inertial(1e12, (1e12, 0.0, 0.0, 1e12, 0.0, 1e12)))).warnings
-    assert warning == "the mass of link 'lower' is 1e+12 kg, more than any machine has; check its unit"
+    assert "'lower'" in warning and "1e+12 kg" in warning
     for mass, J in ((1e308, 1.0), (1.0, 1e200)):
-        with pytest.raises(DescriptionError, match="so large that its products overflow; check its exponent"):
+        with raises(DescriptionError, "out-of-range"):
             check(with_body(Inertial(mass, (J, 0.0, 0.0, J, 0.0, J))))
 
 
 def test_color_out_of_range_is_clamped_with_a_warning() -> None:
     checked = check(with_shape(Shape(Sphere(1.0), color=(255.0, 0.0, -1.0, 1.0))))
     assert checked.links[2].visuals[0].color == (1.0, 0.0, 0.0, 1.0)
-    assert checked.warnings == (
-        "the color of a visual of link 'lower' is 255 0 -1 1, and r g b a lie in 0…1; it is drawn as 1 0 0 1",
-    )
+    (warning,) = checked.warnings
+    assert "'lower'" in warning and "255 0 -1 1" in warning and "1 0 0 1" in warning
 
 
 def test_material_gets_the_color_given_elsewhere() -> None:
@@ -482,22 +440,22 @@ def test_mesh_paths_that_stay(filename: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("filename", "why"),
+    ("filename", "culprit"),
     [
-        ("package://p/../a.stl", "leaves its package 'p'"),
-        ("package://p/a/../../b.stl", "leaves its package 'p'"),
-        ("package://p\\..\\..\\b.stl", "leaves its package 'p'"),
-        ("package://../a.stl", "names no package"),
-        ("package://", "name a file"),
-        ("../../../../etc/passwd", "climbs more than 3 folders"),
-        ("a/../../../../../etc/passwd", "climbs more than 3 folders"),
-        ("http://example.org/a.stl", "has the scheme 'http'"),
-        (" ", "name a file"),
+        ("package://p/../a.stl", "'p'"),
+        ("package://p/a/../../b.stl", "'p'"),
+        ("package://p\\..\\..\\b.stl", "'p'"),
+        ("package://../a.stl", "package"),
+        ("package://", "file"),
+        ("../../../../etc/passwd", " 3 "),
+        ("a/../../../../../etc/passwd", " 3 "),
+        ("http://example.org/a.stl", "'http'"),
+        (" ", "file"),
         ("a\0.stl", "NUL"),
     ],
 )
-def test_mesh_paths_that_escape(filename: str, why: str) -> None:
-    assert why in (escape(filename) or "")
+def test_mesh_paths_that_escape(filename: str, culprit: str) -> None:
+    assert culprit in (escape(filename) or "")
 
 
 @given(st.lists(st.sampled_from(["..", ".", "a", "b", ""]), max_size=12))

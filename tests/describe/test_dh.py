@@ -26,6 +26,7 @@ from dalembert.describe.description import (
 from dalembert.describe.dh import DHRow, DHTable, check_dh_frames, convert, from_dh, to_dh
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.errors import DescriptionError, InputError, UnknownNameError
+from errors import fields_of, raises
 
 # Poses of arms of a few meters, a few products of 4×4 matrices: some hundred roundings of 1e-16.
 CLOSE = 1e-12
@@ -379,22 +380,22 @@ def test_check_dh_frames_measures_what_is_violated():
     missed = check_dh_frames(np.eye(4), shift(0.3, 0.02, 0.5))  # x is parallel to x, 0.02 beside z
     assert (missed.dh1, missed.dh2, missed.parameters) == (False, True, None)
     assert math.isclose(missed.distance, 0.02) and missed.angle == 0.0
-    assert missed.message == "DH1 fails: x_i passes z_(i-1) at 0.02 m"
+    assert "0.02 m" in missed.message
     tilted = check_dh_frames(np.eye(4), ry(0.1) @ shift(0.3, 0, 0))
     assert (tilted.dh1, tilted.dh2) == (True, False)
     assert math.isclose(tilted.angle, 0.1, rel_tol=1e-12)
-    assert "DH2 fails: x_i is 5.72958 degrees off" in tilted.message
+    assert "5.72958" in tilted.message
     along = check_dh_frames(np.eye(4), shift(0.3, 0.4, 0) @ ry(math.pi / 2))  # x_i parallel to z_(i-1)
     assert not along.dh1 and math.isclose(along.distance, 0.5)
     assert math.isclose(along.angle, math.pi / 2)
 
 
 def test_check_dh_frames_refuses_what_is_no_pose():
-    with pytest.raises(InputError, match="the previous frame must be a 4×4 homogeneous matrix"):
+    with raises(InputError, "wrong-shape"):
         check_dh_frames(np.eye(3), np.eye(4))
-    with pytest.raises(InputError, match="the next frame is not a rigid transform"):
+    with raises(InputError, "wrong-value"):
         check_dh_frames(np.eye(4), 2 * np.eye(4))
-    with pytest.raises(InputError, match="not finite"):
+    with raises(InputError, "not-finite"):
         check_dh_frames(np.eye(4), shift(math.nan, 0, 0))
 
 
@@ -404,25 +405,25 @@ def test_check_dh_frames_refuses_what_is_no_pose():
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        ([], "the DH table of robot 'robot' has no rows"),
-        ([{"a": 1.0, "aplha": 0.0}], "DH row 0: unknown key 'aplha'; did you mean 'alpha'"),
-        ([DHRow(), {"alpha": math.nan}], "DH row 1: alpha of DHRow is nan; give a finite number"),
-        ([{"d": "long"}], "DH row 0: d of DHRow is 'long'; give a number"),
-        ([{"a": True}], "DH row 0: a of DHRow is True"),
-        ([{"kind": "fixed"}], "DH row 0: unknown joint kind 'fixed'; choose from 'revolute'"),
-        ([[0, 0, 1, 0]], "a bare list does not say which number is which"),
-        ([DHRow(name="a"), DHRow(name="a")], "two joints are named 'a'"),
+        ([], "too-few rows"),
+        ([{"a": 1.0, "aplha": 0.0}], "unknown-name"),
+        ([DHRow(), {"alpha": math.nan}], "not-finite"),
+        ([{"d": "long"}], "wrong-type"),
+        ([{"a": True}], "wrong-type"),
+        ([{"kind": "fixed"}], "unknown-name"),
+        ([[0, 0, 1, 0]], "wrong-type rows"),
+        ([DHRow(name="a"), DHRow(name="a")], "duplicate joint"),
     ],
 )
 def test_bad_rows_get_a_sentence(rows, sentence):
-    with pytest.raises(DescriptionError, match=sentence.replace("(", r"\(")):
+    with raises(DescriptionError, sentence):
         from_dh(rows)
 
 
 def test_bad_convention():
-    with pytest.raises(UnknownNameError, match="unknown DH convention 'standart'; did you mean 'standard'"):
+    with raises(UnknownNameError, "unknown-name"):
         from_dh([DHRow()], "standart")
-    with pytest.raises(UnknownNameError, match="unknown DH convention 'craig'"):
+    with raises(UnknownNameError, "unknown-name"):
         to_dh(from_dh([DHRow()]), "craig")
 
 
@@ -433,41 +434,41 @@ def test_what_no_table_can_say_is_refused():
         links=(*robot.links, Link("arm")),
         joints=(*robot.joints, Joint("other", "revolute", "link1", "arm", axis=(0.0, 0.0, 1.0))),
     )
-    with pytest.raises(DescriptionError, match="joint 'other' is not on the way from 'base' to 'tool'"):
+    with raises(DescriptionError, "unsupported tip"):
         to_dh(fork)
-    with pytest.raises(DescriptionError, match=r"ends in 2 links \(tool, arm\); say which one is the tip"):
+    with raises(DescriptionError, "missing tip"):
         to_dh(replace(fork, tip=None))
     follows = replace(robot.joints[1], mimic=Mimic("joint1"))
-    with pytest.raises(DescriptionError, match="joint 'joint2' follows 'joint1'"):
+    with raises(DescriptionError, "unsupported mimic"):
         to_dh(replace(robot, joints=(robot.joints[0], follows, robot.joints[2])))
-    with pytest.raises(DescriptionError, match="has no moving joint"):
+    with raises(DescriptionError, "unsupported description"):
         to_dh(Description("stone", (Link("stone"),)))
-    with pytest.raises(UnknownNameError, match="unknown link 'tol'; did you mean 'tool'"):
+    with raises(UnknownNameError, "unknown-name"):
         to_dh(robot, tip="tol")
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((5,), "a DH table is a list of rows, one per joint; got int"),
-        (("theta",), "a DH table is a list of rows, one per joint; got str"),
-        (([{"a": 1}], "standard", {"base": (0, 0, 0)}), "base is (0, 0, 0): give a 4×4 pose, or an Origin"),
-        (([{"a": 1}], "standard", {"gravity": 5}), "is 5; give three numbers"),
-        (([{"a": 1, "inertial": (1, 0, 0)}],), "give Inertial(…)"),
-        (([{"a": 1, "inertial": {"mas": 1}}],), "unknown key 'inertial.mas'; did you mean 'inertial.mass'"),
-        (([{"a": 1, "inertial": {"com": (1, 0, 0)}}],), "mass"),
-        (([{"a": 1, "inertial": {"mass": 1, "inertia": (1, 2)}}],), "inertia"),
-        (([{"a": 1, "alpha_deg": "right"}],), "alpha_deg"),
-        (([{"a": 1, "limit": {"lower_deg": -90, "uper": 1}}],), "unknown key 'uper'; did you mean 'upper'"),
-        (([{"a": 1, "limit": (-1, 1)}],), "limit of DHRow is (-1, 1); give Limit(…)"),
-        (([{"a": 1}], "standard", {"tool": 2 * np.eye(4)}), "tool is array"),
+        ((5,), "wrong-type rows"),
+        (("theta",), "wrong-type rows"),
+        (([{"a": 1}], "standard", {"base": (0, 0, 0)}), "wrong-value base"),
+        (([{"a": 1}], "standard", {"gravity": 5}), "wrong-shape gravity"),
+        (([{"a": 1, "inertial": (1, 0, 0)}],), "wrong-type"),
+        (([{"a": 1, "inertial": {"mas": 1}}],), "unknown-name"),
+        (([{"a": 1, "inertial": {"com": (1, 0, 0)}}],), "missing mass"),
+        (([{"a": 1, "inertial": {"mass": 1, "inertia": (1, 2)}}],), "wrong-shape inertia"),
+        (([{"a": 1, "alpha_deg": "right"}],), "wrong-type alpha_deg"),
+        (([{"a": 1, "limit": {"lower_deg": -90, "uper": 1}}],), "unknown-name"),
+        (([{"a": 1, "limit": (-1, 1)}],), "wrong-type"),
+        (([{"a": 1}], "standard", {"tool": 2 * np.eye(4)}), "wrong-value tool"),
     ],
 )
 def test_arguments_of_the_wrong_kind(arguments, words):
     rows, convention, options = (*arguments, "standard", {})[:3] if len(arguments) < 3 else arguments
     with pytest.raises(DescriptionError) as refusal:
         from_dh(rows, convention, **options)
-    assert words in str(refusal.value)
+    assert fields_of(refusal.value) == words
 
 
 def test_rows_are_dictionaries_with_the_keys_of_a_robot_file(tmp_path):
@@ -500,9 +501,9 @@ inertial = { mass = 1, com = [-0.2, 0, 0] }
 
 
 def test_degrees_in_a_table_are_told():
-    with pytest.warns(dl.UnitWarning, match=r"the alpha of the DH table is 90, 0 in radians, which looks like degrees"):
+    with pytest.warns(dl.UnitWarning, match="alpha.*90"):
         dl.Robot.from_dh([{"a": 1.0, "alpha": 90}, {"a": 1.0}])
-    with pytest.warns(dl.UnitWarning, match="the offset of the DH table is 45"):
+    with pytest.warns(dl.UnitWarning, match="offset.*45"):
         dl.Robot.from_dh([{"a": 1.0, "offset": 45}, {"kind": "prismatic", "offset": 90}])
     dl.Robot.from_dh([{"a": 1.0}, {"kind": "prismatic", "d": 45, "offset": 90}])  # meters
 
@@ -549,8 +550,7 @@ def test_another_tip_is_another_tool():
 
 
 def test_a_table_prints_as_a_table():
-    assert str(dl.load("scara").to_dh()).splitlines() == [
-        "scara: standard DH",
+    assert str(dl.load("scara").to_dh()).splitlines()[1:] == [
         "joint   kind       θ [°]  d [m]  a [m]  α [°]",
         "joint1  revolute      q1  0.387  0.325      0",
         "joint2  revolute      q2      0  0.275    180",

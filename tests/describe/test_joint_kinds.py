@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 
 import numpy as np
@@ -17,6 +16,7 @@ from dalembert.describe.toml_write import write_toml
 from dalembert.describe.urdf_read import read_urdf
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.interchange import from_pinocchio
+from errors import raises
 from tolerances import ROUNDING, error
 
 BODY = '<inertial><origin xyz=".1 .02 -.03" rpy=".1 .2 .3"/><mass value="2"/><inertia ixx=".02" ixy=".001" ixz="-.002" '
@@ -70,10 +70,8 @@ def test_what_urdf_says_of_one_coordinate_is_left_out_and_said():
     d = read_urdf(
         urdf("planar", '<axis xyz="0 0 1"/><limit lower="-1" upper="1"/><dynamics damping=".2" friction=".3"/>')
     )
-    assert [w.partition(": ")[2] for w in d.warnings] == [
-        "joint 'base' is planar; its <limit> is not carried",
-        "joint 'base' is planar; its dry friction is not carried",
-    ]
+    limit, friction = d.warnings
+    assert "'base'" in limit and "<limit>" in limit and "'base'" in friction and "friction" in friction
     assert d.joints[0].limit is None and d.joints[0].drive.damping == 0.2 and d.joints[0].drive.coulomb == (0.0, 0.0)
 
 
@@ -121,7 +119,7 @@ def test_quaternions_of_length_other_than_one_are_mended_in_words():
         dict(d.home)["base_qw"] == 1.0
         and abs(np.linalg.norm([x for name, x in d.home if "socket" in name]) - 1) < 1e-15
     )
-    assert any("joint 'base' has a quaternion of length 2; it is brought to length 1" in w for w in d.warnings)
+    assert any("'base'" in w for w in d.warnings)
     assert not any("socket" in w for w in d.warnings)  # rounded, and meant to be one
 
 
@@ -138,9 +136,7 @@ def test_written_and_read_again_or_refused(write, read, description):
     if write is write_toml:
         assert read(write(description)) == description
         return
-    with pytest.raises(
-        dl.DescriptionError, match="joint 'socket' is spherical, for which URDF has no type; write TOML instead"
-    ):
+    with raises(dl.DescriptionError, "unsupported kind"):
         write(description)
     text = urdf("floating", "", '<dalembert:home joint="base_z" position="0.5"/>')
     for kind in (text, urdf("planar", '<axis xyz="0 0 1"/><dynamics damping="0.5"/>')):
@@ -156,9 +152,9 @@ def test_mjcf_written_and_read_again():
     q, v = robot.random_configuration(seed=1), np.arange(1.0, robot.nv + 1)
     assert error(back.mass_matrix(q), robot.mass_matrix(q)) < ROUNDING
     assert error(back.bias_torque(q, v), robot.bias_torque(q, v)) < ROUNDING
-    with pytest.raises(dl.DescriptionError, match="joint 'base' is planar, which is not written as MJCF"):
+    with raises(dl.DescriptionError, "unsupported kind"):
         write_mjcf(read_toml(toml("planar", "axis = [0, 0, 1]")))
-    with pytest.raises(dl.DescriptionError, match="joint 'base' is floating, which in MJCF has no origin"):
+    with raises(dl.DescriptionError, "unsupported kind"):
         write_mjcf(read_toml(toml(more="xyz = [0, 0, 1]")))
 
 
@@ -194,30 +190,26 @@ def test_universal_and_cylindrical_joints_are_two_in_a_row():
 
 
 REFUSED = {
-    toml("floatng"): "unknown joint kind 'floatng'; did you mean 'floating'?",
-    toml(more="axis = [0, 0, 1]"): "joints[0].axis: a floating joint has no axis; remove it",
-    toml("planar"): "the planar joint 'base' needs an axis",
-    toml(
-        more="limit = { lower = 0, upper = 1 }"
-    ): "joint 'base' is floating, which has no position limits; remove them",
-    toml(more="drive = { stiffness = 1 }"): "joint 'base' is floating, which has no spring",
-    toml(more='mimic = { joint = "socket" }'): "follows no other joint; remove the mimic",
-    toml(more="pitch = 0.1"): "joint 'base' is floating and has a pitch; make it helical or remove it",
-    toml(home="base = 1"): "home.base: a floating joint has 7 positions, got 1 numbers",
-    toml(home="base_q = 1"): "unknown joint 'base_q'; did you mean",
-    toml(
-        home="base_qw = 0"
-    ): "joint 'base' has a quaternion of length 0, which is no rotation; write 0, 0, 0, 1 for none",
-    toml() + "[home_deg]\nbase = 1.0\n": "home_deg.base: a floating joint has no angle; write home instead",
-    COMPOUND.format(kind="universal", more=""): "give the second_axis of a universal joint",
-    COMPOUND.format(kind="cylindrical", more="second_axis = [0, 1, 0]"): "a cylindrical joint has no second_axis",
-    COMPOUND.format(kind="cylindrical", more="limit = { upper = 1 }"): "write a continuous and a prismatic one where",
+    toml("floatng"): "unknown-name kind",
+    toml(more="axis = [0, 0, 1]"): "no-effect axis",
+    toml("planar"): "missing axis",
+    toml(more="limit = { lower = 0, upper = 1 }"): "unsupported limit",
+    toml(more="drive = { stiffness = 1 }"): "unsupported stiffness",
+    toml(more='mimic = { joint = "socket" }'): "unsupported mimic",
+    toml(more="pitch = 0.1"): "conflict pitch",
+    toml(home="base = 1"): "wrong-shape base",
+    toml(home="base_q = 1"): "unknown-name base_q",
+    toml(home="base_qw = 0"): "out-of-range quaternion",
+    toml() + "[home_deg]\nbase = 1.0\n": "wrong-unit base",
+    COMPOUND.format(kind="universal", more=""): "wrong-structure second_axis",
+    COMPOUND.format(kind="cylindrical", more="second_axis = [0, 1, 0]"): "wrong-structure second_axis",
+    COMPOUND.format(kind="cylindrical", more="limit = { upper = 1 }"): "unsupported kind",
 }
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=range(len(REFUSED)))
 def test_refusals_name_culprit_and_remedy(text):
-    with pytest.raises(dl.DescriptionError, match=re.escape(REFUSED[text])):
+    with raises(dl.DescriptionError, REFUSED[text]):
         read_toml(text)
 
 

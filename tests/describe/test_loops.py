@@ -37,6 +37,7 @@ from dalembert.kinematics import nearest_singularity as nearest, singular, stati
 from dalembert.kinematics.ik import closed_form, tracking
 from dalembert.model import build
 from dalembert.model.lean import lean
+from errors import fields_of, raises
 
 BODY = Inertial(1.0, (0.2, 0.0, 0.0, 0.3, 0.0, 0.4), Origin((0.1, 0.2, 0.0)))
 CLOSURE = Loop("closure", "hinge", "coupler", "rocker", Origin((0.5, 0.0, 0.0)), Origin((0.4, 0.0, 0.0)))
@@ -59,7 +60,7 @@ def linkage(*loops: Loop, **changes: object) -> Description:
 def refused(description: Description) -> str:
     with pytest.raises(DescriptionError) as caught:
         check(description)
-    return str(caught.value)
+    return fields_of(caught.value)
 
 
 # ------------------------------------------------------------------------------------------------- one table of kinds
@@ -79,90 +80,84 @@ def test_a_good_loop_is_unchanged():
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"first": "copler"}, "has as its first link the unknown link 'copler'; did you mean 'coupler'?"),
-        ({"second": "x"}, "loop 'closure' has as its second link the unknown link 'x'; choose from 'base', 'crank'"),
-        ({"second": "coupler"}, "loop 'closure' joins link 'coupler' to itself; name two links"),
-        (
-            {"second": "pin"},
-            "loop 'closure' joins 'coupler' to 'pin', which are both fixed to 'coupler' and never move against each "
-            "other; remove it, or name links with a moving joint between them",
-        ),
-        ({"first": "wall", "second": "base"}, "joins 'wall' to 'base', which are both fixed to 'base' and never move"),
-        ({"kind": "hing"}, "loop 'closure' is of an unknown kind of loop 'hing'; did you mean 'hinge'?"),
-        ({"kind": "gear"}, "unknown kind of loop 'gear'; choose from 'weld', 'hinge', 'ball'"),
-        ({"axis": (0.0, 0.0, 0.0)}, "the axis of loop 'closure' is 0 0 0, which has no direction; give a unit vector"),
-        ({"axis": (0.0, math.nan, 0.0)}, "the axis of loop 'closure' is nan; write a finite number"),
-        ({"kind": "ball", "axis": (1.0, 0.0, 0.0)}, "is of kind 'ball', which has no axis; remove it"),
-        ({"length": 1.0}, "loop 'closure' is of kind 'hinge', which has no length; remove it"),
-        ({"kind": "distance"}, "loop 'closure' keeps a distance and does not say which; give its length [m]"),
-        (
-            {"kind": "distance", "length": 0.0},
-            "the length of loop 'closure' is 0.0 m; a distance is positive (points that coincide are a 'ball')",
-        ),
-        ({"kind": "distance", "length": -1.0}, "is -1.0 m; a distance is positive"),
-        ({"kind": "distance", "length": math.inf}, "the length of loop 'closure' is inf; write a finite number"),
-        ({"first_origin": Origin((math.inf, 0.0, 0.0))}, "origin's xyz of the first frame of loop 'closure' is inf"),
-        ({"second_origin": Origin(rpy=(0.0, math.nan, 0.0))}, "rpy of the second frame of loop 'closure' is nan"),
-        ({"name": " "}, "a loop has no name; give it one"),
+        ({"first": "copler"}, "unknown-name link"),
+        ({"second": "x"}, "unknown-name link"),
+        ({"second": "coupler"}, "wrong-structure loop"),
+        ({"second": "pin"}, "wrong-structure loop"),
+        ({"first": "wall", "second": "base"}, "wrong-structure loop"),
+        ({"kind": "hing"}, "unknown-name kind"),
+        ({"kind": "gear"}, "unknown-name kind"),
+        ({"axis": (0.0, 0.0, 0.0)}, "out-of-range axis"),
+        ({"axis": (0.0, math.nan, 0.0)}, "not-finite"),
+        ({"kind": "ball", "axis": (1.0, 0.0, 0.0)}, "no-effect axis"),
+        ({"length": 1.0}, "no-effect length"),
+        ({"kind": "distance"}, "missing length"),
+        ({"kind": "distance", "length": 0.0}, "out-of-range length"),
+        ({"kind": "distance", "length": -1.0}, "out-of-range length"),
+        ({"kind": "distance", "length": math.inf}, "not-finite"),
+        ({"first_origin": Origin((math.inf, 0.0, 0.0))}, "not-finite"),
+        ({"second_origin": Origin(rpy=(0.0, math.nan, 0.0))}, "not-finite"),
+        ({"name": " "}, "missing name"),
     ],
 )
 def test_bad_loops_are_refused(changes, sentence):
-    assert sentence in refused(linkage(replace(CLOSURE, **changes)))
+    assert refused(linkage(replace(CLOSURE, **changes))) == sentence
 
 
 def test_where_it_was_written_is_told():
-    assert refused(linkage(replace(CLOSURE, second="x", place=Place("f.urdf", 7, 3)))).startswith("f.urdf:7:3: loop ")
+    with pytest.raises(DescriptionError) as caught:
+        check(linkage(replace(CLOSURE, second="x", place=Place("f.urdf", 7, 3))))
+    assert str(caught.value.place) == "f.urdf:7:3"
 
 
 def test_two_loops_of_one_name_are_refused():
-    assert refused(linkage(CLOSURE, CLOSURE)) == "two loops are named 'closure'; rename one of them"
+    assert refused(linkage(CLOSURE, CLOSURE)) == "duplicate loop"
 
 
 def test_axes_are_made_unit_vectors():
     long = check(linkage(replace(CLOSURE, axis=(0.0, 3.0, 4.0))))
     assert long.loops[0].axis == (0.0, 0.6, 0.8)
-    assert long.warnings == (
-        "the axis of loop 'closure' is 0 3 4, of length 5; it is taken as the unit vector 0 0.6 0.8",
-    )
+    assert len(long.warnings) == 1 and "0 0.6 0.8" in long.warnings[0]
     assert check(long) == long and check(long).warnings == long.warnings
     rounded = check(linkage(replace(CLOSURE, axis=(0.7071, 0.7071, 0.0))))
     assert math.hypot(*rounded.loops[0].axis) == pytest.approx(1, abs=1e-15) and rounded.warnings == ()
 
 
 def test_either_side_may_be_the_base():
-    check(linkage(replace(CLOSURE, second="base"), Loop("other", "ball", "wall", "pin")))
+    loops = (replace(CLOSURE, second="base"), Loop("other", "ball", "wall", "pin"))
+    assert check(linkage(*loops)).loops == loops
 
 
 def test_a_long_chain_of_fixed_links_is_one_body():
     joints = tuple(Joint(f"f{i}", "fixed", f"l{i}", f"l{i + 1}") for i in range(3000))
     links = tuple(Link(f"l{i}") for i in range(3001))
     d = Description("long", links, joints, loops=(Loop("x", "ball", "l1500", "l3000"),))
-    assert "both fixed to 'l0'" in refused(d)
+    assert refused(d) == "wrong-structure loop"
 
 
 @pytest.mark.parametrize(
     ("home", "sentence"),
     [
-        ((("aa", 0.1),), "the home of robot 'linkage' names the unknown joint 'aa'"),
-        ((("d", 0.1),), "names joint 'd', which is fixed; remove it there"),
-        ((("a", 0.1), ("a", 0.2)), "the home of robot 'linkage' names joint 'a' twice; keep one"),
-        ((("a", math.nan),), "the home position of joint 'a' is nan; write a finite number"),
+        ((("aa", 0.1),), "unknown-name home"),
+        ((("d", 0.1),), "wrong-structure home"),
+        ((("a", 0.1), ("a", 0.2)), "duplicate home"),
+        ((("a", math.nan),), "not-finite"),
     ],
 )
 def test_bad_homes_are_refused(home, sentence):
-    assert sentence in refused(linkage(home=home))
+    assert refused(linkage(home=home)) == sentence
 
 
 def test_a_joint_that_follows_has_no_home_of_its_own():
     d = linkage()
     joints = tuple(replace(j, mimic=Mimic("a")) if j.name == "b" else j for j in d.joints)
-    assert "names joint 'b', which follows 'a'" in refused(replace(d, joints=joints, home=(("b", 0.1),)))
+    assert refused(replace(d, joints=joints, home=(("b", 0.1),))) == "wrong-structure home"
 
 
 def test_a_home_may_be_a_dictionary_and_beyond_the_limits():
     d = check(linkage(home={"c": 4, "a": 1}))
     assert d.home == (("c", 4.0), ("a", 1.0))
-    assert d.warnings == ("the home position of joint 'c', 4, lies beyond its limits",)
+    assert len(d.warnings) == 1 and "'c'" in d.warnings[0]
     assert check(d) == d and check(d).warnings == d.warnings
 
 
@@ -174,10 +169,10 @@ def read(text: str) -> Description:
     return read_toml(text, file="f.toml")
 
 
-def bad_toml(text: str) -> str:
+def bad_toml(text: str) -> DescriptionError:
     with pytest.raises(DescriptionError) as caught:
         read(text)
-    return str(caught.value)
+    return caught.value
 
 
 def test_toml_on_one_line():
@@ -238,36 +233,40 @@ START = 'loops = [{ kind = "hinge", first = "coupler", second = "rocker"'
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "fields", "place"),
     [
-        (START.replace("hinge", "hing") + "}]\n" + TREE, "f.toml:1: loops[0].kind: unknown kind of loop 'hing'"),
-        (START + ", parent = 1}]\n" + TREE, "f.toml:1: loops[0].parent: unknown key 'parent'"),
-        ('loops = [{ kind = "hinge", first = "pin" }]\n' + TREE, "f.toml:1: loops[0]: the key 'second' is missing"),
-        (START + ", axis = [1, 0]}]\n" + TREE, "f.toml:1: loops[0].axis: expected 3 numbers, got 2"),
-        (START + ", axis = [1, 0, nan]}]\n" + TREE, "f.toml:1: loops[0].axis[2]: nan is not a finite number"),
-        (START + ", first_xyz = 'x'}]\n" + TREE, "f.toml:1: loops[0].first_xyz: expected a list, got a string"),
+        (START.replace("hinge", "hing") + "}]\n" + TREE, "unknown-name kind", "f.toml:1: loops[0].kind"),
+        (START + ", parent = 1}]\n" + TREE, "unknown-name parent", "f.toml:1: loops[0].parent"),
+        ('loops = [{ kind = "hinge", first = "pin" }]\n' + TREE, "missing second", "f.toml:1: loops[0]"),
+        (START + ", axis = [1, 0]}]\n" + TREE, "wrong-shape axis", "f.toml:1: loops[0].axis"),
+        (START + ", axis = [1, 0, nan]}]\n" + TREE, "not-finite axis", "f.toml:1: loops[0].axis[2]"),
+        (START + ", first_xyz = 'x'}]\n" + TREE, "wrong-type first_xyz", "f.toml:1: loops[0].first_xyz"),
         (
             START + ", first_rpy = [0, 0, 0], first_rpy_deg = [0, 0, 0]}]\n" + TREE,
-            "f.toml:1: loops[0].first_rpy: give first_rpy or first_rpy_deg, not both",
+            "conflict first_rpy",
+            "f.toml:1: loops[0].first_rpy",
         ),
-        (START.replace("rocker", "roker") + "}]\n" + TREE, "f.toml:1: loop 'loop1' has as its second link the unknown"),
-        ("home = { aa = 1 }\n" + TREE, "f.toml:1: home.aa: unknown joint 'aa'"),
-        ("home = { a = 'x' }\n" + TREE, "f.toml:1: home: expected a number or a list, got a string"),
-        ("home = { a = 1 }\nhome_deg = { a = 1 }\n" + TREE, "f.toml:2: home_deg.a: joint 'a' stands in home too"),
+        (START.replace("rocker", "roker") + "}]\n" + TREE, "unknown-name link", "f.toml:1"),
+        ("home = { aa = 1 }\n" + TREE, "unknown-name aa", "f.toml:1: home.aa"),
+        ("home = { a = 'x' }\n" + TREE, "wrong-type home", "f.toml:1: home"),
+        ("home = { a = 1 }\nhome_deg = { a = 1 }\n" + TREE, "duplicate a", "f.toml:2: home_deg.a"),
         (
             "home_deg = { a = 1 }\n" + TREE.replace('"continuous"', '"prismatic"'),
-            "f.toml:1: home_deg.a: a prismatic joint moves in meters; write home instead",
+            "wrong-unit a",
+            "f.toml:1: home_deg.a",
         ),
     ],
 )
-def test_bad_toml_is_refused(text, sentence):
-    assert bad_toml(text).startswith(sentence)
+def test_bad_toml_is_refused(text, fields, place):
+    error = bad_toml(text)
+    assert (fields_of(error), str(error.place)) == (fields, place)
 
 
 def test_a_bad_table_is_told_with_its_line():
     text = TREE + '\n[[loops]]\nkind = "ball"\nfirst = "pin"\nsecond = "rocker"\nlength = "x"\n'
     line = text.splitlines().index('length = "x"') + 1
-    assert bad_toml(text) == f"f.toml:{line}: loops[0].length: expected a number, got a string"
+    error = bad_toml(text)
+    assert (fields_of(error), str(error.place)) == ("wrong-type length", f"f.toml:{line}: loops[0].length")
 
 
 # --------------------------------------------------------------------------------------------------------------- URDF
@@ -306,21 +305,21 @@ def test_urdf_types(written, kind):
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ('name="closure" ', "", "f.urdf:5:3: <loop_joint> of a loop has no attribute 'name'"),
-        ("revolute", "screw", "f.urdf:5:3: loop 'closure' is of the unknown type 'screw'; choose from revolute"),
-        ('<link2 link="rocker"/>', "", "f.urdf:5:3: loop 'closure' has no <link2>; add one"),
-        ('link="crank"', "", "<link1> of loop 'closure' has no attribute 'link'"),
-        ('link="crank"', 'link="cramp"', "f.urdf:5:3: loop 'closure' has as its first link the unknown link 'cramp'"),
-        ('"0 1 0"', '"0 1"', "<axis> of loop 'closure': xyz='0 1' holds 2 numbers; 3 numbers must stand here"),
-        ('"0 1 0"', '"0 0 0"', "the axis of loop 'closure' is 0 0 0, which has no direction"),
-        ("</loop_joint>", '<axis xyz="1 0 0"/></loop_joint>', "loop 'closure' has 2 <axis> elements; keep one"),
-        ("</loop_joint>", "<length/></loop_joint>", "<length> of loop 'closure' has no attribute 'value'"),
+        ('name="closure" ', "", "missing name"),
+        ("revolute", "screw", "unknown-name type"),
+        ('<link2 link="rocker"/>', "", "missing link2"),
+        ('link="crank"', "", "missing link"),
+        ('link="crank"', 'link="cramp"', "unknown-name link"),
+        ('"0 1 0"', '"0 1"', "syntax xyz"),
+        ('"0 1 0"', '"0 0 0"', "out-of-range axis"),
+        ("</loop_joint>", '<axis xyz="1 0 0"/></loop_joint>', "duplicate axis"),
+        ("</loop_joint>", "<length/></loop_joint>", "missing value"),
     ],
 )
 def test_bad_urdf_is_refused(old, new, sentence):
     with pytest.raises(DescriptionError) as caught:
         read_urdf(URDF % ELEMENT.replace(old, new), file="f.urdf")
-    assert sentence in str(caught.value)
+    assert fields_of(caught.value) == sentence
 
 
 def test_what_urdf_says():
@@ -439,16 +438,21 @@ def test_what_a_robot_says(robot):
 
 def test_with_loop_is_the_file_in_python():
     made = dl.Robot(linkage()).with_loop(
-        "hinge", "coupler", "rocker", first_origin=(0.5, 0, 0), second_origin=dl.Origin((0.4, 0, 0)), name="closure"
+        "hinge",
+        "coupler",
+        "rocker",
+        first_origin=(0.5, 0, 0),
+        second_origin=dl.describe.Origin((0.4, 0, 0)),
+        name="closure",
     )
     assert made.description == linkage(CLOSURE)
-    with pytest.raises(DescriptionError, match="unknown link 'rockr'; did you mean 'rocker'"):
+    with raises(DescriptionError, "unknown-name link"):
         made.with_loop("ball", "pin", "rockr")
-    with pytest.raises(DescriptionError, match="two loops are named 'closure'"):
+    with raises(DescriptionError, "duplicate loop"):
         made.with_loop("ball", "pin", "rocker", name="closure")
-    with pytest.raises(InputError, match="first_origin must be three finite numbers"):
+    with raises(InputError, "wrong-shape first_origin"):
         made.with_loop("ball", "pin", "rocker", first_origin=(0, 0))
-    with pytest.raises(InputError, match="length must be a finite number"):
+    with raises(InputError, "wrong-type length"):
         made.with_loop("distance", "pin", "rocker", length="x")
     again = made.with_loop("ball", "pin", "rocker", name="loop2").with_loop("ball", "pin", "rocker")
     assert again.loops == ("closure", "loop2", "loop3")
@@ -468,9 +472,9 @@ def test_tree_is_the_same_robot_without_loops(robot):
 def test_with_home(robot):
     moved = robot.with_home([1, 2, -1])
     assert moved.home.tolist() == [1.0, 2.0, -1.0] and moved.loops == robot.loops
-    with pytest.raises(InputError, match="home must be three finite numbers"):
+    with raises(InputError, "wrong-shape home"):
         robot.with_home([1, 2])
-    with pytest.raises(InputError, match="home.*nan.*must be.* finite number"):
+    with raises(InputError, "not-finite home"):
         robot.with_home([1, 2, np.nan])
 
 
@@ -489,7 +493,7 @@ def test_what_remakes_a_robot_keeps_loops_and_home(robot):
 
 def test_a_loop_may_hold_a_payload_and_falls_with_it(robot):
     held = robot.with_payload(1.0).with_loop("ball", "payload", "wall")
-    with pytest.raises(DescriptionError, match="loop 'loop2' has as its first link the unknown link 'payload'"):
+    with raises(DescriptionError, "unknown-name link"):
         held.without_payload()
 
 
@@ -529,12 +533,8 @@ TREE_ONLY = {
 
 @pytest.mark.parametrize("call", TREE_ONLY.values(), ids=TREE_ONLY)
 def test_what_would_ignore_the_loops_is_refused(robot, call):
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match="'closure'"):
         call(robot)
-    assert str(caught.value) == (
-        "'linkage' has 1 loop ('closure'), and this would let its joints move freely, which they cannot: use "
-        "dalembert.Constrained(robot), or robot.tree() for the tree without its loops"
-    )
 
 
 def test_the_terms_of_the_dynamics_are_the_trees(robot):
@@ -553,9 +553,7 @@ def test_the_terms_of_the_dynamics_are_the_trees(robot):
 
 
 def test_why_there_is_no_closed_form(robot):
-    assert closed_form.reason(robot) == (
-        "'linkage' is a closed chain: the closed forms are those of independent joints"
-    )
+    assert closed_form.reason(robot)
 
 
 def test_tables_of_joints_have_no_loops():
@@ -563,10 +561,7 @@ def test_tables_of_joints_have_no_loops():
     for convert in (to_dh, to_screws, screw_bodies):
         with pytest.raises(DescriptionError) as caught:
             convert(d)
-        assert str(caught.value) == (
-            "robot 'linkage' has 1 loop: a table of joints has none; take them off first "
-            "(Robot.tree, or dataclasses.replace(description, loops=()))"
-        )
+        assert fields_of(caught.value) == "unsupported loops"
 
 
 def test_files_carry_loops(tmp_path, robot):

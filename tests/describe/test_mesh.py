@@ -14,6 +14,7 @@ from hypothesis import given, settings, strategies as st
 from dalembert.describe import mass, mesh
 from dalembert.describe.mesh import read, read_stl, resolve
 from dalembert.errors import DescriptionError, MissingExtraError
+from errors import fields_of, raises
 
 # A tetrahedron with the corners 0, x, y, z, seen from outside.
 CORNERS = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0]])
@@ -57,22 +58,16 @@ def test_minus_zero_is_zero() -> None:
 
 
 BAD = {
-    "empty": (b"", "0 bytes are too short for an STL file"),
-    "no triangles": (binary()[:80] + b"\0\0\0\0", "the STL file has no triangles"),
-    "cut off": (
-        binary()[:-1],
-        "the STL file announces 4 triangles, 284 bytes, and has 283: it is cut off, or no STL; export it",
-    ),
-    "huge count": (binary()[:80] + b"\xff\xff\xff\xff" + binary()[84:], "announces 4294967295 triangles"),
-    "nan": (binary()[:96] + struct.pack("<f", float("nan")) + binary()[100:], "a vertex that is not finite"),
-    "ascii cut off": (ascii_stl()[:-30], "the ASCII STL file has no 'endsolid': it is cut off"),
-    "ascii lacks a vertex": (
-        ascii_stl().replace(b"vertex", b"", 1),
-        "has 4 facets and 11 vertices, not three for each",
-    ),
-    "ascii lacks a number": (ascii_stl().replace(b"2.000000e+00", b"", 1), "is not three numbers; export"),
-    "ascii empty": (b"solid a\nendsolid a facet", "the STL file has no triangles"),
-    "ascii nan": (ascii_stl().replace(b"2.000000e+00", b"nan"), "a vertex that is not finite"),
+    "empty": (b"", "not-readable path"),
+    "no triangles": (binary()[:80] + b"\0\0\0\0", "not-readable path"),
+    "cut off": (binary()[:-1], "not-readable path"),
+    "huge count": (binary()[:80] + b"\xff\xff\xff\xff" + binary()[84:], "not-readable path"),
+    "nan": (binary()[:96] + struct.pack("<f", float("nan")) + binary()[100:], "not-finite vertices"),
+    "ascii cut off": (ascii_stl()[:-30], "not-readable path"),
+    "ascii lacks a vertex": (ascii_stl().replace(b"vertex", b"", 1), "not-readable path"),
+    "ascii lacks a number": (ascii_stl().replace(b"2.000000e+00", b"", 1), "not-readable path"),
+    "ascii empty": (b"solid a\nendsolid a facet", "not-readable path"),
+    "ascii nan": (ascii_stl().replace(b"2.000000e+00", b"nan"), "not-finite vertices"),
 }
 
 
@@ -81,7 +76,7 @@ def test_damaged_stl(case: str) -> None:
     data, message = BAD[case]
     with pytest.raises(DescriptionError) as error:
         read_stl(data)
-    assert message in str(error.value)
+    assert fields_of(error.value) == message
 
 
 def test_any_damage_is_read_or_refused() -> None:
@@ -122,7 +117,7 @@ def test_mujocos_own_format(tmp_path: Path) -> None:
     assert len(vertices) == 4 and abs(mass.mesh(vertices, found, density=6.0).m - 1.0) < 1e-15
     for damaged in (data[:10], data[:-4], data[:-4] + struct.pack("<i", 9), data[:16] + b"\xff" * 4 + data[20:]):
         (tmp_path / "a.msh").write_bytes(damaged)
-        with pytest.raises(DescriptionError, match=r"a\.msh: .*export it again"):
+        with raises(DescriptionError, "not-readable path"):
             read(tmp_path / "a.msh")
 
 
@@ -131,23 +126,22 @@ def test_read_names_the_file(tmp_path: Path) -> None:
     path.write_bytes(binary())
     assert len(read(path)[0]) == 4
     path.write_bytes(b"nothing")
-    with pytest.raises(DescriptionError, match=r"a\.STL: 7 bytes are too short for an STL file"):
+    with raises(DescriptionError, "not-readable path"):
         read(path)
-    with pytest.raises(DescriptionError, match=r"b\.stl: there is no such file"):
+    with raises(DescriptionError, "not-readable path"):
         read(tmp_path / "b.stl")
     (tmp_path / "a.step").write_bytes(b"")
-    with pytest.raises(DescriptionError, match="this type of mesh file is not read; use .stl, .obj, .dae or .msh"):
+    with raises(DescriptionError, "unsupported path"):
         read(tmp_path / "a.step")
 
 
-@pytest.mark.parametrize(("name", "package"), [("a.obj", "trimesh"), ("a.dae", "trimesh")])
-def test_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, package: str) -> None:
+@pytest.mark.parametrize("name", ["a.obj", "a.dae"])
+def test_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(mesh.importlib.util, "find_spec", lambda name: None)
     (tmp_path / name).write_bytes(b"")
     with pytest.raises(MissingExtraError) as error:
         read(tmp_path / name)
-    text = f"{name} needs the package {package!r} to be read: pip install 'dalembert[mesh]'"
-    assert str(error.value) == text
+    assert fields_of(error.value) == "missing-extra trimesh"
 
 
 OBJ = "".join(f"v {x} {y} {z}\n" for x, y, z in CORNERS) + "".join(f"f {a + 1} {b + 1} {c + 1}\n" for a, b, c in FACES)
@@ -175,7 +169,7 @@ def test_obj(tmp_path: Path) -> None:
     body = mass.mesh(*read(tmp_path / "a.obj"), density=1.0)
     assert body.m == pytest.approx(1.0)
     (tmp_path / "b.obj").write_text("nothing")
-    with pytest.raises(DescriptionError, match=r"b\.obj: "):
+    with raises(DescriptionError, "not-readable path"):
         read(tmp_path / "b.obj")
 
 
@@ -218,10 +212,7 @@ def test_packages_that_the_caller_names(workspace: Path, tmp_path: Path) -> None
     elsewhere.mkdir()
     with pytest.raises(DescriptionError) as error:
         resolve("package://arm/meshes/a.stl", elsewhere / "deep/er/and/still/deeper/urdf")
-    assert str(error.value) == (
-        "the mesh 'package://arm/meshes/a.stl' was not found; "
-        "name the folder of its package with --package-dir (package_dirs=)"
-    )
+    assert fields_of(error.value) == "not-readable mesh"
     found = (workspace / "arm/meshes/a.stl").resolve()
     assert resolve("package://arm/meshes/a.stl", elsewhere, [workspace]) == found
     assert resolve("package://arm/meshes/a.stl", elsewhere, [workspace / "arm"]) == found
@@ -233,28 +224,28 @@ def test_packages_by_the_name_in_their_manifest(workspace: Path, tmp_path: Path)
     (tmp_path / "home").mkdir()
     for base, folders in (("ws/arm/urdf", []), ("ws/tools", []), ("home", ["ws"]), ("home", ["ws/arm"])):
         assert resolve("package://the_arm/meshes/a.stl", tmp_path / base, [tmp_path / f for f in folders]) == found
-    with pytest.raises(DescriptionError, match="was not found"):
+    with raises(DescriptionError, "not-readable mesh"):
         resolve("package://the_arm/meshes/a.stl", tmp_path / "home")
 
 
 def test_absolute_paths_only_below_named_folders(workspace: Path) -> None:
     path = (workspace / "tools/b.stl").resolve()
     for filename in (str(path), f"file://{path}"):
-        with pytest.raises(DescriptionError, match="refused: it leads to .*b.stl, outside its package; name"):
+        with raises(DescriptionError, "not-readable mesh"):
             resolve(filename, workspace / "arm/urdf")
         assert resolve(filename, workspace / "arm/urdf", [workspace]) == path
 
 
 @pytest.mark.parametrize("filename", ["package://arm/../../secret.stl", "package://../secret.stl"])
 def test_escapes_are_refused(workspace: Path, filename: str) -> None:
-    with pytest.raises(DescriptionError, match="the mesh is refused: "):
+    with raises(DescriptionError, "not-readable mesh"):
         resolve(filename, workspace / "arm/urdf")
 
 
 def test_a_link_on_disk_that_leads_out_is_refused(workspace: Path, tmp_path: Path) -> None:
     (workspace / "arm/meshes/link.stl").symlink_to(tmp_path / "secret.stl")
     for filename in ("package://arm/meshes/link.stl", "../meshes/link.stl"):
-        with pytest.raises(DescriptionError, match="outside its package; name its folder with --package-dir"):
+        with raises(DescriptionError, "not-readable mesh"):
             resolve(filename, workspace / "arm/urdf")
     assert resolve("../meshes/link.stl", workspace / "arm/urdf", [tmp_path]).name == "secret.stl"
 

@@ -14,6 +14,7 @@ from dalembert.describe.screws import from_screws, screw_bodies, to_screws
 from dalembert.describe.toml_read import read_toml
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.errors import DescriptionError, InputError, UnknownNameError
+from errors import raises
 
 CLOSE = 1e-12  # poses of a few meters
 CLOSE_DYNAMICS = 1e-10  # mass matrices of tens of kg m²
@@ -131,40 +132,40 @@ def test_frame_chooses_the_path():
         joints=(*robot.joints, Joint("grip", "revolute", "link2", "hand", axis=(1.0, 0.0, 0.0))),
     )
     assert to_screws(fork, "hand")[0].shape == (3, 6)
-    with pytest.raises(DescriptionError, match="joint 'grip' is not on the way"):
+    with raises(DescriptionError, "unsupported tip"):
         screw_bodies(fork, "tool")
-    with pytest.raises(UnknownNameError, match="unknown link 'tol0'"):
+    with raises(UnknownNameError, "unknown-name"):
         to_screws(robot, "tol0")
 
 
 @pytest.mark.parametrize(
     ("row", "sentence"),
     [
-        ([0, 0, 0, 0, 0, 0], "screw axis 0 is zero: it moves nothing"),
-        ([0, 0, 0, 0, 0, 2], r"screw axis 0: \|ω\| is 2, where a unit vector is needed; is the order"),
-        ([0.5, 0, 0, 0, 0, 0], r"screw axis 0: \|v\| is 0.5, where a unit vector is needed$"),
+        ([0, 0, 0, 0, 0, 0], "out-of-range axes"),
+        ([0, 0, 0, 0, 0, 2], "wrong-value axes"),
+        ([0.5, 0, 0, 0, 0, 0], "wrong-value axes"),
     ],
 )
 def test_bad_screws_get_a_sentence(row, sentence):
-    with pytest.raises(DescriptionError, match=sentence):
+    with raises(DescriptionError, sentence):
         from_screws([row], np.eye(4))
 
 
 def test_bad_arguments_get_a_sentence():
     good = [[0, 0, 0, 0, 0, 1]]
-    with pytest.raises(InputError, match=r"axes must be finite numbers of shape \(any, 6\), got shape \(1, 5\)"):
+    with raises(InputError, "wrong-shape axes"):
         from_screws([[0, 0, 0, 0, 1]], np.eye(4))
-    with pytest.raises(InputError, match=r"axes.* nan.*must be a finite number"):
+    with raises(InputError, "not-finite axes"):
         from_screws([[np.nan, 0, 0, 0, 0, 1]], np.eye(4))
-    with pytest.raises(InputError, match="axes has no row"):
+    with raises(InputError, "too-few axes"):
         from_screws(np.zeros((0, 6)), np.eye(4))
-    with pytest.raises(InputError, match="home must be a 4×4 homogeneous matrix"):
+    with raises(InputError, "wrong-shape home"):
         from_screws(good, np.eye(3))
-    with pytest.raises(InputError, match="home is not a rigid transform"):
+    with raises(InputError, "wrong-value home"):
         from_screws(good, np.diag([1, 1, -1, 1]))
-    with pytest.raises(InputError, match="inertials has 2 entries for 1 screw axes"):
+    with raises(InputError, "wrong-shape inertials"):
         from_screws(good, np.eye(4), inertials=[None, Inertial(1.0, (1.0, 0.0, 0.0, 1.0, 0.0, 1.0))])
-    with pytest.raises(UnknownNameError, match="unknown order of a screw 'wv'"):
+    with raises(UnknownNameError, "unknown-name"):
         from_screws(good, np.eye(4), order="wv")
-    with pytest.raises(UnknownNameError, match="unknown kind of screw 'spatial'"):
+    with raises(UnknownNameError, "unknown-name"):
         to_screws(from_dh([{"a": 1.0}]), screws="spatial")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sysconfig
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
@@ -31,6 +32,7 @@ from dalembert.describe.urdf_read import read_parts, read_urdf
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.describe.xml import parse
 from dalembert.errors import DescriptionError, Place
+from errors import fields_of, raises
 
 ARM = """<?xml version="1.0"?>
 <robot name="arm">
@@ -220,22 +222,22 @@ def test_no_limit_is_a_warning_where_the_standard_wants_one() -> None:
     text = one_joint().replace('<limit lower="-1" upper="1" effort="1" velocity="1"/>', "")
     d = read_urdf(text)
     assert d.joints[0].limit is None
-    assert d.warnings == ("<text>:4:1: joint 'j' is revolute and has no <limit>; it is taken as unlimited",)
+    (warning,) = d.warnings
+    assert warning.startswith("<text>:4:1: ") and "'j'" in warning and "<limit>" in warning
     assert read_urdf(text.replace("revolute", "continuous")).warnings == ()
 
 
 def test_robot_without_a_name() -> None:
     d = read_urdf('<robot><link name="a"/></robot>')
     assert d.name == "robot"
-    assert d.warnings == ("<text>:1:1: <robot> has no name; it is called 'robot'",)
+    assert len(d.warnings) == 1 and d.warnings[0].startswith("<text>:1:1: <robot>")
 
 
 def test_unknown_shape_is_left_out_with_a_warning() -> None:
     d = read_urdf(one_joint(link="<visual><geometry><torus radius='1'/></geometry></visual>"))
     assert d.links[1].visuals == ()
-    assert d.warnings == (
-        "<text>:3:9: a visual of link 'b' is a <torus>, which is not a shape of URDF; it is left out",
-    )
+    (warning,) = d.warnings
+    assert warning.startswith("<text>:3:9: ") and "'b'" in warning and "<torus>" in warning
 
 
 # what is refused, each with its line
@@ -243,147 +245,91 @@ def test_unknown_shape_is_left_out_with_a_warning() -> None:
 INERTIA = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
 NUMBERS = "not a finite number; write decimals such as 0.5 or 1e-3"
 REFUSED = {
-    "empty": ("", "<text>:1:1: the XML is malformed (no element found); correct it there"),
-    "text": ("hello", "<text>:1:1: the XML is malformed (syntax error); correct it there"),
-    "unclosed": ("<robot name='r'>\n<link>\n</robot>", "<text>:3:3: the XML is malformed (mismatched tag)"),
-    "two roots of XML": ("<robot/><robot/>", "<text>:1:9: the XML is malformed (junk after document"),
-    "unknown entity": ("<robot name='&x;'/>", "<text>:1:1: the XML is malformed (undefined entity)"),
-    "doctype": (
-        '<?xml version="1.0"?>\n<!DOCTYPE robot>\n<robot name="r"/>',
-        "<text>:2:16: a DOCTYPE is refused, because entities can make a file explode; remove it",
-    ),
-    "depth": ("<robot name='r'>" + "<a>" * 300 + "</a>" * 300 + "</robot>", "nested deeper than 200"),
-    "sdf": ("<sdf version='1.6'/>", "<text>:1:1: the first element is <sdf>; this is SDF; convert it"),
-    "mjcf": ("<mujoco/>", "the first element is <mujoco>; this is MJCF; name the file .xml"),
-    "other": ("<html/>", "the first element is <html>; a URDF starts with <robot name=…>"),
-    "no link": ("<robot name='r'/>", "<text>:1:1: robot 'r' has no link; describe at least one"),
-    "xacro": (
-        one_joint(root="<xacro:macro name='m'/>"),
-        "<text>:6:1: <xacro:macro> is xacro, not URDF; load the file as .xacro",
-    ),
-    "xacro value": (
-        one_joint('<axis xyz="${a} 0 1"/>'),
-        "<text>:5:1: <axis> of joint 'j': xyz='${a} 0 1' holds '${a}', which is not a finite number; "
-        "expand xacro first",
-    ),
-    "link name": (one_joint(root="<link/>"), "<text>:6:1: <link> of a link has no attribute 'name'; give it"),
-    "blank name": (one_joint(root="<link name=' '/>"), "<link> of a link has an empty attribute 'name'"),
-    "joint name": (one_joint(root="<joint type='fixed'/>"), "<joint> of a joint has no attribute 'name'"),
-    "joint type": (one_joint(root="<joint name='k'/>"), "<joint> of joint 'k' has no attribute 'type'"),
-    "type": (
-        one_joint(kind="hinge"),
-        "joint 'j' is of the unknown type 'hinge'; choose from revolute, continuous, prismatic, fixed, floating, "
-        "planar",
-    ),
-    "no parent": (
-        one_joint(root="<joint name='k' type='fixed'><child link='a'/></joint>"),
-        "<text>:6:1: joint 'k' has no <parent>; add one",
-    ),
-    "no child": (
-        one_joint(root="<joint name='k' type='fixed'><parent link='a'/></joint>"),
-        "joint 'k' has no <child>; add one",
-    ),
+    "empty": ("", "syntax text"),
+    "text": ("hello", "syntax text"),
+    "unclosed": ("<robot name='r'>\n<link>\n</robot>", "syntax text"),
+    "two roots of XML": ("<robot/><robot/>", "syntax text"),
+    "unknown entity": ("<robot name='&x;'/>", "syntax text"),
+    "doctype": ('<?xml version="1.0"?>\n<!DOCTYPE robot>\n<robot name="r"/>', "unsupported text"),
+    "depth": ("<robot name='r'>" + "<a>" * 300 + "</a>" * 300 + "</robot>", "too-large"),
+    "sdf": ("<sdf version='1.6'/>", "not-readable robot"),
+    "mjcf": ("<mujoco/>", "not-readable robot"),
+    "other": ("<html/>", "not-readable robot"),
+    "no link": ("<robot name='r'/>", "missing links"),
+    "xacro": (one_joint(root="<xacro:macro name='m'/>"), "unsupported xacro"),
+    "xacro value": (one_joint('<axis xyz="${a} 0 1"/>'), "syntax xyz"),
+    "link name": (one_joint(root="<link/>"), "missing name"),
+    "blank name": (one_joint(root="<link name=' '/>"), "missing name"),
+    "joint name": (one_joint(root="<joint type='fixed'/>"), "missing name"),
+    "joint type": (one_joint(root="<joint name='k'/>"), "missing type"),
+    "type": (one_joint(kind="hinge"), "unknown-name type"),
+    "no parent": (one_joint(root="<joint name='k' type='fixed'><child link='a'/></joint>"), "missing"),
+    "no child": (one_joint(root="<joint name='k' type='fixed'><parent link='a'/></joint>"), "missing"),
     "parent without link": (
         one_joint(root="<joint name='k' type='fixed'><parent/><child link='a'/></joint>"),
-        "<parent> of joint 'k' has no attribute 'link'; give it",
+        "missing link",
     ),
-    "two axes": (one_joint("<axis xyz='1 0 0'/><axis xyz='0 1 0'/>"), "<text>:5:20: joint 'j' has 2 <axis>"),
-    "two limits": (one_joint("<limit/><limit/>"), "joint 'j' has 2 <limit> elements; keep one"),
-    "no mass": (
-        one_joint(link=f"<inertial>{INERTIA}</inertial>"),
-        "<text>:3:1: <inertial> of link 'b' has no <mass>; add one",
-    ),
-    "no inertia": (
-        one_joint(link="<inertial><mass value='1'/></inertial>"),
-        "<inertial> of link 'b' has no <inertia>; add one (all six zero for a point mass)",
-    ),
+    "two axes": (one_joint("<axis xyz='1 0 0'/><axis xyz='0 1 0'/>"), "duplicate"),
+    "two limits": (one_joint("<limit/><limit/>"), "duplicate"),
+    "no mass": (one_joint(link=f"<inertial>{INERTIA}</inertial>"), "missing"),
+    "no inertia": (one_joint(link="<inertial><mass value='1'/></inertial>"), "missing"),
     "part of inertia": (
         one_joint(link="<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial>"),
-        "<inertia> of link 'b' has no attribute 'ixy'; give it",
+        "syntax ixy",
     ),
-    "negative mass": (
-        one_joint(link=f"<inertial><mass value='-1'/>{INERTIA}</inertial>"),
-        "<text>:2:17: the mass of link 'b' is -1.0 kg",
-    ),
-    "zero axis": (one_joint("<axis xyz='0 0 0'/>"), "<text>:4:1: the axis of joint 'j' is 0 0 0"),
-    "limits": (one_joint("<limit lower='1' upper='-1'/>"), "has lower limit 1.0 above its upper limit -1.0"),
-    "damping": (one_joint("<dynamics damping='-1'/>"), "the damping of joint 'j' is -1.0"),
-    "friction": (one_joint("<dynamics friction='-1'/>"), "the Coulomb friction for positive velocity of"),
-    "mimic": (one_joint("<mimic joint='k'/>"), "joint 'j' mimics the unknown joint 'k'"),
-    "mimic without joint": (one_joint("<mimic/>"), "<mimic> of joint 'j' has no attribute 'joint'; give it"),
-    "unlimited": (
-        one_joint("<dalembert:limit unlimited='uper'/>"),
-        "<dalembert:limit> of joint 'j': 'uper' is not one of lower, upper, effort, velocity, all",
-    ),
-    "tip": (one_joint(root="<dalembert:robot tip='c'/>"), "the tip of robot 'r' is the unknown link 'c'"),
-    "too large": (
-        one_joint("<origin xyz='1e999 0 0'/>"),
-        "<origin> of joint 'j': xyz='1e999 0 0' is too large for a 64-bit number; check its exponent",
-    ),
-    "too few": (
-        one_joint("<origin xyz='1 2'/>"),
-        "<text>:5:1: <origin> of joint 'j': xyz='1 2' holds 2 numbers; 3 numbers must stand here",
-    ),
-    "too many": (one_joint("<dynamics damping='1 2'/>"), "damping='1 2' holds 2 numbers; 1 number must"),
-    "blank": (one_joint("<origin xyz='  '/>"), "<origin> of joint 'j' has an empty attribute 'xyz'; give it"),
+    "negative mass": (one_joint(link=f"<inertial><mass value='-1'/>{INERTIA}</inertial>"), "out-of-range mass"),
+    "zero axis": (one_joint("<axis xyz='0 0 0'/>"), "out-of-range axis"),
+    "limits": (one_joint("<limit lower='1' upper='-1'/>"), "wrong-order limit"),
+    "damping": (one_joint("<dynamics damping='-1'/>"), "out-of-range drive"),
+    "friction": (one_joint("<dynamics friction='-1'/>"), "out-of-range drive"),
+    "mimic": (one_joint("<mimic joint='k'/>"), "unknown-name mimic"),
+    "mimic without joint": (one_joint("<mimic/>"), "missing joint"),
+    "unlimited": (one_joint("<dalembert:limit unlimited='uper'/>"), "wrong-value unlimited"),
+    "tip": (one_joint(root="<dalembert:robot tip='c'/>"), "unknown-name tip"),
+    "too large": (one_joint("<origin xyz='1e999 0 0'/>"), "syntax xyz"),
+    "too few": (one_joint("<origin xyz='1 2'/>"), "syntax xyz"),
+    "too many": (one_joint("<dynamics damping='1 2'/>"), "syntax damping"),
+    "blank": (one_joint("<origin xyz='  '/>"), "syntax xyz"),
 }
 
 
 BALL = "<geometry><sphere radius='1'/></geometry>"
 # No number depends on these: (text, what a strict reader refuses).
 DOUBTFUL = {
-    "no geometry": (one_joint(link="<visual/>"), "a visual of link 'b' has no <geometry>; add one"),
-    "empty geometry": (
-        one_joint(link="<collision><geometry/></collision>"),
-        "<geometry> of a collision of link 'b' is empty; put one of box, cylinder, sphere, capsule, mesh",
-    ),
+    "no geometry": (one_joint(link="<visual/>"), "missing"),
+    "empty geometry": (one_joint(link="<collision><geometry/></collision>"), "wrong-value"),
     "two geometries": (
         one_joint(link="<visual><geometry><box size='1 1 1'/><sphere radius='1'/></geometry></visual>"),
-        "holds <box> and <sphere>; keep one shape and repeat the element",
+        "wrong-value",
     ),
     "negative size": (
         one_joint(link="<visual><geometry><box size='1 -1 1'/></geometry></visual>"),
-        "the size of a visual of link 'b' is -1.0 m; a size must not be negative",
+        "out-of-range size",
     ),
     "scale": (
         one_joint(link="<visual><geometry><mesh filename='a.stl' scale='1 inf 1'/></geometry></visual>"),
-        "<mesh> of a visual of link 'b': scale='1 inf 1' holds 'inf', which is " + NUMBERS,
+        "syntax scale",
     ),
-    "mesh without file": (
-        one_joint(link="<visual><geometry><mesh/></geometry></visual>"),
-        "<mesh> of a visual of link 'b' has no attribute 'filename'; give it",
-    ),
+    "mesh without file": (one_joint(link="<visual><geometry><mesh/></geometry></visual>"), "missing filename"),
     "mesh escape": (
         one_joint(link="<visual><geometry><mesh filename='package://p/../../etc/passwd'/></geometry></visual>"),
-        "leaves its package 'p'; keep meshes inside the package",
+        "not-readable mesh",
     ),
-    "color": (
-        one_joint(root="<material name='m'><color rgba='1 1 1'/></material>"),
-        "<text>:6:20: <color> of <robot>: rgba='1 1 1' holds 3 numbers; 4 numbers must stand here",
-    ),
-    "two materials": (
-        one_joint(link=f"<visual>{BALL}<material name='m'/><material name='n'/></visual>"),
-        "<text>:3:70: a visual of link 'b' has 2 <material> elements; keep one",
-    ),
+    "color": (one_joint(root="<material name='m'><color rgba='1 1 1'/></material>"), "syntax rgba"),
+    "two materials": (one_joint(link=f"<visual>{BALL}<material name='m'/><material name='n'/></visual>"), "duplicate"),
     "one scale": (
         one_joint(link="<visual><geometry><mesh filename='a.stl' scale='0.1'/></geometry></visual>"),
-        "<mesh> of a visual of link 'b': scale='0.1' holds 1 number; 3 numbers must stand here",
+        "syntax scale",
     ),
-    "two inertials": (
-        one_joint(link=f"<inertial><mass value='1'/>{INERTIA}</inertial><inertial/>"),
-        "link 'b' has 2 <inertial> elements; keep one",
-    ),
+    "two inertials": (one_joint(link=f"<inertial><mass value='1'/>{INERTIA}</inertial><inertial/>"), "duplicate"),
     "deep climb": (
         one_joint(link="<visual><geometry><mesh filename='../../../../a.stl'/></geometry></visual>"),
-        "climbs more than 3 folders above its description; keep it nearer",
+        "not-readable mesh",
     ),
-    "empty color": (
-        one_joint(link=f"<visual>{BALL}<material><color rgba=''/></material></visual>"),
-        "<color> of a visual of link 'b' has an empty attribute 'rgba'; give it",
-    ),
+    "empty color": (one_joint(link=f"<visual>{BALL}<material><color rgba=''/></material></visual>"), "syntax rgba"),
     "huge cylinder": (
         one_joint(link="<visual><geometry><cylinder radius='1e155' length='1e155'/></geometry></visual>"),
-        "the radius of a visual of link 'b' is 1e+155, so large that its products overflow; check its exponent",
+        "out-of-range",
     ),
 }
 LEFT_OUT = "no geometry", "empty geometry", "negative size", "mesh without file", "huge cylinder"
@@ -394,9 +340,10 @@ def test_what_no_number_depends_on_is_refused_only_if_strict(case: str) -> None:
     text, message = DOUBTFUL[case]
     with pytest.raises(DescriptionError) as error:
         read_urdf(text, strict=True)
-    assert message in str(error.value)
+    assert fields_of(error.value) == message
     d = read_urdf(text)
-    assert any(message.rpartition("; ")[0] in warning for warning in d.warnings), d.warnings
+    place = str(error.value.place)
+    assert any(warning.startswith(place) for warning in d.warnings), d.warnings
     assert sum(len(link.visuals) + len(link.collisions) for link in d.links) == (
         0 if case in (*LEFT_OUT, "color", "two inertials") else 1
     )
@@ -418,9 +365,9 @@ def test_an_inertial_matters_only_where_something_moves() -> None:
       <link name="c"><inertial/></link>
       <joint name="k" type="fixed"><parent link="b"/><child link="c"/></joint></robot>"""
     d = read_urdf(text.format("fixed"))
-    assert [w.rpartition("; ")[2] for w in d.warnings] == ["it does not move, and is taken without mass"] * 2
+    assert len(d.warnings) == 2 and "'a'" in d.warnings[0] and "'c'" in d.warnings[1]
     for kind, strict in (("continuous", False), ("fixed", True)):
-        with pytest.raises(DescriptionError, match="<inertial> of link '[ac]' has no <mass>; add one"):
+        with raises(DescriptionError, "missing"):
             read_urdf(text.format(kind), strict=strict)
 
 
@@ -435,7 +382,7 @@ def test_refused_with_a_sentence(case: str) -> None:
     text, message = REFUSED[case]
     with pytest.raises(DescriptionError) as error:
         read_urdf(text)
-    assert message in str(error.value)
+    assert fields_of(error.value) == message
     assert "\n" not in str(error.value)
 
 
@@ -445,11 +392,11 @@ def test_refused_with_a_sentence(case: str) -> None:
 def test_numbers_are_strict(word: str) -> None:
     with pytest.raises(DescriptionError) as error:
         read_urdf(one_joint(f'<origin xyz="{word} 0 0"/>'))
-    assert f"holds {word!r}, which is {NUMBERS}" in str(error.value)
+    assert fields_of(error.value) == "syntax xyz"
 
 
 def test_unknown_encoding_is_refused() -> None:
-    with pytest.raises(DescriptionError, match="unknown encoding: klingon; save the file as UTF-8"):
+    with raises(DescriptionError, "not-readable text"):
         read_urdf(b'<?xml version="1.0" encoding="klingon"?><robot name="r"><link name="a"/></robot>')
 
 
@@ -461,12 +408,12 @@ def test_decimals_in_every_form(word: str, value: float) -> None:
 def test_entity_bomb_is_refused_before_it_grows() -> None:
     entities = "".join(f'<!ENTITY e{i + 1} "{f"&e{i};" * 10}">' for i in range(12))
     bomb = f'<!DOCTYPE r [<!ENTITY e0 "boom">{entities}]><robot name="&e12;"/>'
-    with pytest.raises(DescriptionError, match="a DOCTYPE is refused"):
+    with raises(DescriptionError, "unsupported text"):
         read_urdf(bomb)
 
 
 def test_too_long_a_file() -> None:
-    with pytest.raises(DescriptionError, match=r"^big\.urdf: 70 MB is too long; at most 64 MB are read$"):
+    with raises(DescriptionError, "too-large text"):
         read_urdf(b" " * 70_000_000, file="big.urdf")
 
 
@@ -564,9 +511,9 @@ FILES = sorted(
 )
 # The packages' files that no reader can use, and why.
 UNUSABLE = {
-    "alex_psyonic_hands.urdf": "joint 'Left_index_q2' mimics the unknown joint 'index_q1'; did you mean",
-    "ur3.urdf": "robot 'robot' has no link",  # xacro was run on a file of macros
-    "test.urdf": "the XML is malformed",  # not XML
+    "alex_psyonic_hands.urdf": "unknown-name mimic",
+    "ur3.urdf": "missing links",  # xacro was run on a file of macros
+    "test.urdf": "syntax text",  # not XML
 }
 
 
@@ -581,7 +528,7 @@ def test_real_file(path: Path) -> None:
     if path.name in UNUSABLE:
         with pytest.raises(DescriptionError) as error:
             read_urdf(data, file=path.name)
-        assert UNUSABLE[path.name] in str(error.value)
+        assert fields_of(error.value) == UNUSABLE[path.name]
         return
     d = read_urdf(data, file=path.name)
     root = ElementTree.fromstring(data)  # another parser, on the same file
@@ -599,13 +546,9 @@ def test_real_file(path: Path) -> None:
 def test_warnings_of_real_files_name_the_link() -> None:
     (pr2,) = (path for path in FILES if path.name == "pr2.urdf")
     warnings = read_urdf(pr2.read_bytes(), file="pr2.urdf").warnings
-    follows = "'{0}_gripper_r_parallel_root_joint' follows '{0}_gripper_l_finger_joint' within -0.548 … 0"
-    assert [w.split(" (principal")[0].split(" and is")[0] for w in warnings] == [
-        "pr2.urdf:781:3: the inertia of link 'sensor_mount_link' violates the triangle inequality",
-        "pr2.urdf:872:3: the inertia of link 'double_stereo_link' violates the triangle inequality",
-        "pr2.urdf:2708:3: joint " + follows.format("l"),  # a multiplier of −1, and limits of 0 … 0.548
-        "pr2.urdf:1844:3: joint " + follows.format("r"),
-    ]
+    parts = ("sensor_mount_link", "double_stereo_link", *(f"{side}_gripper_r_parallel_root_joint" for side in "lr"))
+    assert [re.search(r"'(.*?)'", w)[1] for w in warnings] == list(parts)
+    assert [w.split(":")[1] for w in warnings] == ["781", "872", "2708", "1844"]
 
 
 def test_troubles_are_collected_and_reading_goes_on():
@@ -633,5 +576,5 @@ def test_troubles_are_collected_and_reading_goes_on():
     assert b.shapes[0].geometry == Sphere(0.1) and b.link.collisions[0].origin.xyz == (0, 0, 1)
     assert (j.parent, j.child, j.axis, j.joint) == ("a", None, (0, 0, 1), None)
     assert j.limit == {"lower": -1, "effort": 3, "velocity": 1} and not j.moves
-    with pytest.raises(DescriptionError, match=r"^r.urdf:3:.*'two', which is not a finite number; write decimals"):
+    with raises(DescriptionError, "syntax value"):
         read_urdf(text, file="r.urdf", strict=True)

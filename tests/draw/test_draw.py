@@ -341,7 +341,7 @@ def test_bad_input_is_told():
         (lambda: draw.save(draw.robot(arm), "a.txt"), "'a.txt' must end in one of "),
         (lambda: draw.save(draw.robot(arm), "picture"), "'picture' must end in one of"),
         (lambda: draw.save(3, "a.png"), "a matplotlib figure is saved here, got int"),
-        (lambda: draw.diagram(3), "a block diagram is made of a controller or a Law, not of int"),
+        (lambda: draw.diagram(3), "`controller` must be a controller or a Law, got 3 (int)"),
     ):
         with pytest.raises(dl.DalembertError) as told:
             call()

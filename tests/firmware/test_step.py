@@ -13,6 +13,7 @@ from dalembert import scalar
 from dalembert.describe.urdf_read import read_urdf
 from dalembert.firmware.step import read_step
 from dalembert.law import Law
+from errors import raises
 
 H = 1e-3
 ROCK = '<robot name="rock"><link name="base"/></robot>'
@@ -78,7 +79,7 @@ def test_steps_of_a_robot_on_a_free_base(base, name):
 
 def test_a_body_without_drives_has_nothing_to_control():
     rock = dl.Robot(read_urdf(ROCK)).with_base("floating")
-    with pytest.raises(dl.InputError, match="'rock' has no joint with a drive: there is nothing to control"):
+    with raises(dl.InputError, "wrong-structure robot"):
         dl.control.PD(rock, kp=1.0, kd=1.0)
 
 
@@ -216,7 +217,7 @@ def test_a_periodic_motion_in_float32(arm):
 def refused(says, error=dl.InputError, **given):
     arm = dl.load("planar-2r")
     words = {"system": arm, "controller": dl.control.PD(arm, kp=1.0, kd=1.0), "sample_time": H, **given}
-    with pytest.raises(error, match=says):
+    with raises(error, says) if says else pytest.raises(error):
         read_step(words.pop("system"), words.pop("controller"), **words).kernel  # noqa: B018
 
 
@@ -228,41 +229,39 @@ def test_what_cannot_be_exported_says_why(arm):
         return [1.0 if y[0] > 0 else -1.0, 0.0]
 
     register = shift_register(arm)
-    refused(
-        "'register' cannot be exported: it does something in plain Python", controller=replace(register, act=plainly)
-    )
-    refused("goes through where", controller=replace(register, act=choosing))
-    refused("neither update nor rate says how they change", controller=replace(register, update=None))
-    refused("a plain Python function it cannot run", controller=lambda t, q, qd: q)
-    refused("a plain Python function it cannot run", controller=None)
-    refused("PD is a class: make a controller of it first", controller=dl.control.PD)
-    refused("must be a finite number, got nan", controller=replace(register, parameters={"k": math.nan}))
-    refused("got str", system="planar-2r")
-    refused("has no joints that are driven", system=dl.Robot(read_urdf(ROCK)))
-    refused("unknown state of", dl.UnknownNameError, controller=dl.control.PD(dl.load("scara"), kp=1.0, kd=1.0))
+    refused("unsupported controller", controller=replace(register, act=plainly))
+    refused("", controller=replace(register, act=choosing))
+    refused("missing controller", controller=replace(register, update=None))
+    refused("wrong-type controller", controller=lambda t, q, qd: q)
+    refused("wrong-type controller", controller=None)
+    refused("", controller=dl.control.PD)
+    refused("", controller=replace(register, parameters={"k": math.nan}))
+    refused("wrong-type system", system="planar-2r")
+    refused("wrong-structure system", system=dl.Robot(read_urdf(ROCK)))
+    refused("unknown-name", dl.UnknownNameError, controller=dl.control.PD(dl.load("scara"), kp=1.0, kd=1.0))
 
 
 def test_times_that_cannot_be(arm):
-    refused("sample_time", sample_time=0.0)
-    refused("sample_time", sample_time=-1e-3)
-    refused("sample_time", sample_time=math.nan)
-    refused("lag", lag=-1.0)
-    needs = "give sample_time= \\[s\\]"
-    refused(f"{needs}.*has states of its own", sample_time=None, controller=shift_register(arm))
-    refused(f"{needs}.*rates are filtered", sample_time=None, rates=False)
-    refused(f"{needs}.*an observer", sample_time=None, observer=10.0)
+    refused("out-of-range sample_time", sample_time=0.0)
+    refused("out-of-range sample_time", sample_time=-1e-3)
+    refused("not-finite sample_time", sample_time=math.nan)
+    refused("out-of-range lag", lag=-1.0)
+    needs = "missing sample_time"
+    refused(needs, sample_time=None, controller=shift_register(arm))
+    refused(needs, sample_time=None, rates=False)
+    refused(needs, sample_time=None, observer=10.0)
     motion = dl.trajectories.minimum_jerk(arm.home, arm.home + 1.0, 1.0)
-    refused(f"{needs}.*time passes", sample_time=None, reference=motion)
+    refused(needs, sample_time=None, reference=motion)
 
 
 def test_references_that_cannot_be(arm):
-    refused("no formula that a chip can evaluate \\(TimeFunction\\)", reference=lambda t: ([0.0] * 2,) * 3)
-    refused("follows nothing", controller=shift_register(arm), reference=[0.0, 0.0])
-    refused("this reference is one of 3", reference=[0.0, 0.0, 0.0])
+    refused("unsupported reference", reference=lambda t: ([0.0] * 2,) * 3)
+    refused("no-effect reference", controller=shift_register(arm), reference=[0.0, 0.0])
+    refused("", reference=[0.0, 0.0, 0.0])
 
 
 def test_an_observer_of_what_is_not_measured(arm):
     law = Law(
         "half", (arm.joint_names[0],), (), (f"{arm.joint_names[0]}_torque",), lambda t, y, r, z, p: [scalar.sin(y[0])]
     )
-    refused("an observer needs what 'half' does not measure", controller=law, observer=10.0)
+    refused("missing observer", controller=law, observer=10.0)

@@ -14,6 +14,7 @@ import dalembert as dl
 from dalembert.control import MomentumObserver, PDGravity
 from dalembert.identification import Log, calibrate_detector, identify, observe, read_log
 from dalembert.identification.contacts import HOLD, fit_tail
+from errors import raises
 
 
 def colored(rng, seconds, rate, kind):
@@ -60,9 +61,9 @@ def test_rarer_alarms_ask_for_higher_thresholds_and_longer_records():
         rates, _ = tail.rates(tail.threshold(20.0))
         spans.append(np.quantile(rates, 0.9) / 20)
     assert spans[0] > spans[1] > spans[2] > 1
-    with pytest.raises(dl.InputError, match="1 s without contact are too few"):
+    with raises(dl.InputError, "too-few quiet"):
         fit_tail([colored(rng, 1, 50.0, "gaussian")], 0.02)
-    with pytest.raises(dl.InputError, match="never changes"):
+    with raises(dl.InputError, "wrong-value quiet"):
         fit_tail([np.ones(5000)], 0.02)
 
 
@@ -156,7 +157,7 @@ def test_another_payload_is_doubted(arm, detector):
     one = simulated(arm, 60, 1)
     faster = Log(one.t[::2] / 2, one.q[::2], one.tau[::2], one.joints, 2 * one.qd[::2])
     assert "faster than ever" in str(detector.observe(faster).report.of("other motion")[0])
-    with pytest.raises(dl.InputError, match="200 samples per second, and that without contact had 100"):
+    with raises(dl.InputError, "conflict log"):
         detector.observe(replace(one, t=one.t / 2))
 
 
@@ -170,7 +171,7 @@ def test_a_short_log_is_said_to_be_short(arm):
     assert found.seconds == pytest.approx(20.0)
     assert found.report.of("short")[0].message.startswith("19.9 s without contact tell of 1 false alarms per hour only")
     assert found.detector.interval[1] > 4
-    with pytest.raises(dl.InputError, match="without contact"):
+    with raises(dl.InputError, "too-few quiet"):
         observe(arm, simulated(arm, 2, 0))
 
 
@@ -194,7 +195,7 @@ def test_what_cannot_be_told_is_not():
     assert np.allclose(wrench, f, atol=1e-9) and np.all(deviation[:2] > 0)
     many, _ = made.wrenches(np.stack([q, q]), np.stack([r, 2 * r]), components=("f_x", "f_y"))
     assert np.allclose(many, [f, 2 * f], atol=1e-9)
-    with pytest.raises(dl.UnknownNameError, match="component of a wrench"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         made.wrenches(q, r, components=("f_w",))
 
 

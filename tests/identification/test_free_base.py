@@ -8,6 +8,7 @@ import pytest
 import dalembert as dl
 from bipeds import FEET, biped
 from dalembert.identification import identify_free_base
+from errors import raises
 
 ROBOT = biped()
 
@@ -68,24 +69,29 @@ def test_a_flight_tells_all_but_the_scale():
     fit = identify_free_base(wrong, run.q[keep], run.qd[keep], qdd[keep], mass=ROBOT.mass)
     true = fit.base.of(ROBOT.parameters())
     np.testing.assert_allclose(fit.beta, true, atol=1e-6 * np.abs(true).max())
-    with pytest.raises(dl.InputError, match="up to a common factor"):
+    with raises(dl.InputError, "missing mass"):
         identify_free_base(wrong, run.q[keep], run.qd[keep], qdd[keep])
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda q, v, a, F: identify_free_base(dl.load("ur5e"), q, v, a, F), "a drive at every joint"),
-        (lambda q, v, a, F: dl.identify(ROBOT, []), "has none: dalembert.identification.identify_free_base takes"),
-        (lambda q, v, a, F: dl.identification.identify_log(ROBOT, []), "has none: dalembert"),
-        (lambda q, v, a, F: identify_free_base(ROBOT, 2 * q, v, a, F), "quaternion"),
-        (lambda q, v, a, F: identify_free_base(ROBOT, q[:, :-1], v, a, F), "q"),
-        (lambda q, v, a, F: identify_free_base(ROBOT, q, v[1:], a, F), "qd"),
-        (lambda q, v, a, F: identify_free_base(ROBOT, q, v, a, {"left_fot": F["left_foot"]}), "did you mean"),
-        (lambda q, v, a, F: identify_free_base(ROBOT, q, v, a, {"left_foot": F["left_foot"][:, :3]}), "wrenches"),
-        (lambda q, v, a, F: identify_free_base(ROBOT, q[:5], v[:5], a[:5], {k: f[:5] for k, f in F.items()}), "apart"),
+        (lambda q, v, a, F: identify_free_base(dl.load("ur5e"), q, v, a, F), "wrong-structure robot"),
+        (lambda q, v, a, F: dl.identify(ROBOT, []), "wrong-structure robot"),
+        (lambda q, v, a, F: dl.identification.identify_log(ROBOT, []), "wrong-structure robot"),
+        (lambda q, v, a, F: identify_free_base(ROBOT, q[:, :-1], v, a, F), "wrong-shape q"),
+        (lambda q, v, a, F: identify_free_base(ROBOT, q, v[1:], a, F), "wrong-shape qd"),
+        (lambda q, v, a, F: identify_free_base(ROBOT, q, v, a, {"left_fot": F["left_foot"]}), "unknown-name"),
+        (
+            lambda q, v, a, F: identify_free_base(ROBOT, q, v, a, {"left_foot": F["left_foot"][:, :3]}),
+            "wrong-shape wrenches",
+        ),
+        (
+            lambda q, v, a, F: identify_free_base(ROBOT, q[:5], v[:5], a[:5], {k: f[:5] for k, f in F.items()}),
+            "singular",
+        ),
     ],
 )
 def test_refusals(call, words):
-    with pytest.raises(dl.DalembertError, match=words):
+    with raises(dl.DalembertError, words):
         call(*samples(50))

@@ -109,7 +109,7 @@ def test_from_the_command_line(tmp_path):
     folder = real("ur10_unisa")
     out, report = tmp_path / "identified.urdf", tmp_path / "report.html"
     arguments = ["identify", str(folder / "ur10_erd.urdf"), str(folder / "exciting.csv")]
-    result = CliRunner().invoke(main, [*arguments, "--out", str(out), "--report", str(report)])
+    result = CliRunner().invoke(main, [*arguments, "--output", str(out), "--report", str(report)])
     assert result.exit_code == 0, result.output
     assert "base parameters" in result.output and "held out" in result.output
     again = dl.load(out)
@@ -121,5 +121,5 @@ def test_from_the_command_line(tmp_path):
     other = tmp_path / "no.urdf"
     broken = tmp_path / "broken.csv"
     broken.write_text("t,q1\n0,nan\n")
-    result = CliRunner().invoke(main, [*arguments[:2], str(broken), "--out", str(other)])
+    result = CliRunner().invoke(main, [*arguments[:2], str(broken), "--output", str(other)])
     assert result.exit_code == 1 and not other.exists() and "Traceback" not in result.output

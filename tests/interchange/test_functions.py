@@ -113,9 +113,11 @@ def test_casadi_of_other_systems():
 def _pendulum():
     import sympy
 
-    q = dl.coordinates("q")
+    q = dl.lagrange.coordinates("q")
     m, g = sympy.symbols("m g", positive=True)
-    return dl.LagrangianSystem((q,), m * dl.rate(q) ** 2 / 2, m * g * (1 - sympy.cos(q)), parameters={m: 2.0, g: 9.81})
+    return dl.LagrangianSystem(
+        (q,), m * dl.lagrange.rate(q) ** 2 / 2, m * g * (1 - sympy.cos(q)), parameters={m: 2.0, g: 9.81}
+    )
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc: the generated C is not compiled")
@@ -207,20 +209,24 @@ def run(*arguments: str, code: int = 0):
 
 def test_export_to_casadi_and_jax(tmp_path):
     wanted_of = ("--kernel", "mass_matrix", "-o", str(tmp_path))
-    assert "written to" in run("export", "planar-2r", "--to", "casadi", *wanted_of).output
+    assert "written to" in run("export", "planar-2r", "--format", "casadi", *wanted_of).output
     loaded = casadi.Function.load(str(tmp_path / "planar_2r_mass_matrix.casadi"))
     q = np.array([0.3, 0.4])
     wanted = dl.load("planar-2r").mass_matrix(q)
     assert error(np.asarray(loaded(q)), wanted) < ROUNDING
     import json
 
-    files = json.loads(run("export", "planar-2r", "--to", "jax", "--kernel", "mass_matrix", "--json").output)["files"]
+    files = json.loads(run("export", "planar-2r", "--format", "jax", "--kernel", "mass_matrix", "--json").output)[
+        "files"
+    ]
     space: dict = {}
     exec(files["planar_2r_mass_matrix.py"], space)
     assert error(np.asarray(space["planar_2r_mass_matrix"](q)), wanted) < ROUNDING
-    assert "is for C; jax takes many states as it is" in run("export", "rp", "--to", "jax", "--batch", code=2).output
-    assert "'julia' is not one of" in run("export", "rp", "--to", "julia", code=2).output
-    slip = run("export", "rp", "--to", "casadi", "--kernel", "massmatrix", code=1)
+    assert (
+        "is for C; jax takes many states as it is" in run("export", "rp", "--format", "jax", "--batch", code=2).output
+    )
+    assert "'julia' is not one of" in run("export", "rp", "--format", "julia", code=2).output
+    slip = run("export", "rp", "--format", "casadi", "--kernel", "massmatrix", code=2)
     assert "unknown kernel 'massmatrix'" in slip.output
 
 
@@ -229,7 +235,7 @@ def test_export_without_casadi_is_one_sentence(monkeypatch):
 
     functions.casadi.cache_clear()
     monkeypatch.setitem(sys.modules, "casadi", None)
-    found = run("export", "rp", "--to", "casadi", code=1)
+    found = run("export", "rp", "--format", "casadi", code=1)
     assert found.output.strip() == "Error: casadi is not installed: pip install 'dalembert[casadi]'"
     functions.casadi.cache_clear()
 

@@ -11,6 +11,7 @@ from tests.rollout_words import rollout_gradient, rollouts
 
 import dalembert as dl
 from dalembert.errors import DescriptionError, InputError
+from errors import raises
 
 SENTENCE = "whose positions are no vector with the velocities for rates"
 BASES = ("floating", "planar", "spherical")
@@ -48,7 +49,7 @@ REFUSED = {
 @pytest.mark.parametrize("base", BASES)
 def test_what_takes_positions_for_a_vector_is_refused(base: str, what: str):
     robot = on(base)
-    with pytest.raises(InputError, match=SENTENCE):
+    with raises(InputError, "unsupported robot"):
         REFUSED[what](robot, state(robot)[0])
 
 
@@ -56,7 +57,7 @@ def test_what_takes_positions_for_a_vector_is_refused(base: str, what: str):
 def test_what_is_written_or_read_otherwise_is_refused_by_name(base: str):
     robot = on(base)
     for call in (robot.to_dh, robot.to_screws, robot.screw_bodies):
-        with pytest.raises(DescriptionError, match=f"joint 'root' is {base}"):
+        with raises(DescriptionError, "unsupported kind"):
             call()
     with pytest.raises(InputError, match="robot.ik_tasks"):
         robot.ik(robot.fk(state(robot)[0]))
@@ -67,11 +68,11 @@ def test_what_is_written_or_read_otherwise_is_refused_by_name(base: str):
 def test_hostile_arguments_get_a_sentence():
     robot = on("floating")
     q, v, _ = state(robot)
-    with pytest.raises(dl.UnknownNameError, match="unknown base"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         dl.load("elbow-3r").with_base(["planar"])
     with pytest.raises(InputError, match="seed must be a whole number"):
         robot.random_configuration(seed="x")
-    with pytest.raises(InputError, match="height must be real numbers"):
+    with raises(InputError, "wrong-type height"):
         robot.capture_point(q, v, height="x")
 
 
@@ -108,18 +109,18 @@ def test_what_a_joint_of_several_coordinates_cannot_have():
     d = on("floating").description
     root = d.joints[0]
     for joint, why in (
-        (replace(root, limit=Limit(-1.0, 1.0)), "no position limits"),
-        (replace(root, mimic=Mimic(d.joints[1].name)), "follows no other joint"),
-        (replace(root, drive=Drive(stiffness=1.0)), "no spring"),
+        (replace(root, limit=Limit(-1.0, 1.0)), "unsupported limit"),
+        (replace(root, mimic=Mimic(d.joints[1].name)), "unsupported mimic"),
+        (replace(root, drive=Drive(stiffness=1.0)), "unsupported stiffness"),
     ):
-        with pytest.raises(DescriptionError, match=why):
+        with raises(DescriptionError, why):
             dl.Robot(replace(d, joints=(joint, *d.joints[1:])))
     follower = replace(d.joints[1], mimic=Mimic("root"))
-    with pytest.raises(DescriptionError, match="which is floating and has several coordinates"):
+    with raises(DescriptionError, "wrong-structure mimic"):
         dl.Robot(replace(d, joints=(root, follower, *d.joints[2:])))
-    with pytest.raises(InputError, match="has a joint 'root' already"):
+    with raises(InputError, "duplicate name"):
         on("floating").with_base("planar")
-    with pytest.raises(dl.UnknownNameError, match="did you mean 'floating'"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         dl.load("elbow-3r").with_base("flaoting")
 
 
@@ -148,7 +149,7 @@ def test_names_of_coordinates_are_those_of_no_other_joint():
 
     arm = dl.load("elbow-3r").description
     clash = replace(arm, joints=(replace(arm.joints[0], name="root_x"), *arm.joints[1:]))
-    with pytest.raises(DescriptionError, match="has the coordinate 'root_x', the name of another joint"):
+    with raises(DescriptionError, "duplicate joint"):
         dl.Robot(clash).with_base("planar")
     robot = dl.Robot(arrange(clash, base="planar"))
     assert len(set(robot.states)) == robot.nq + robot.nv
@@ -158,7 +159,7 @@ def test_a_base_is_placed_by_a_point_too():
     arm = dl.load("elbow-3r")
     robot = arm.with_base("planar", origin=(1, 2, 3), axis=(0, 0, 2))
     np.testing.assert_allclose(robot.fk(robot.neutral, arm.frames[0])[:3, 3], (1, 2, 3))
-    with pytest.raises(InputError, match="axis"):
+    with raises(InputError, "wrong-shape axis"):
         arm.with_base("planar", axis=3)
 
 

@@ -35,7 +35,9 @@ def arm(name: str) -> dl.Robot:
 @cache
 def planar_4r() -> dl.Robot:
     """Four links in a plane: three freedoms, one joint to spare."""
-    return dl.Robot.from_dh([{"a": 0.5, "inertial": dl.Inertial(1.0, (0.01,) * 3 + (0.02,) * 3)} for _ in range(4)])
+    return dl.Robot.from_dh(
+        [{"a": 0.5, "inertial": dl.describe.Inertial(1.0, (0.01,) * 3 + (0.02,) * 3)} for _ in range(4)]
+    )
 
 
 @cache

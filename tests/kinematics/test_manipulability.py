@@ -70,7 +70,7 @@ def test_measures_that_need_inertias_at_their_edges():
     assert arm("planar-2r").manipulability([0.3, 0.0], measure="asada") == 0
     assert arm("planar-2r").manipulability([0.3, 0.0], measure="dynamic") == 0
     assert np.isclose(arm("cartesian-pp").manipulability([0.1, 0.1], measure="asada"), _ratio(arm("cartesian-pp")))
-    points = dl.Robot.from_dh([{"a": 1.0, "inertial": dl.Inertial(1.0, (0,) * 6)}] * 2)
+    points = dl.Robot.from_dh([{"a": 1.0, "inertial": dl.describe.Inertial(1.0, (0,) * 6)}] * 2)
     # J = [−1 −1; 1 0], M = [3 1; 1 1]: J M⁻¹ Jᵀ = diag(1, ½)
     assert np.isclose(points.manipulability([0.0, np.pi / 2], measure="asada"), 0.5, rtol=1e-12)
     assert np.isclose(points.manipulability([0.0, np.pi / 2], measure="dynamic"), 0.5, rtol=1e-12)

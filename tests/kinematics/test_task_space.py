@@ -365,7 +365,7 @@ def test_refusals():
 
 
 def test_arm_without_mass():
-    link = dl.Inertial(0.0, (0.0,) * 6)
+    link = dl.describe.Inertial(0.0, (0.0,) * 6)
     empty = dl.Robot.from_dh([{"a": 1.0, "inertial": link}, {"a": 1.0, "inertial": link}])
     with pytest.raises(dl.SingularityError, match="mass matrix is singular"):
         empty.task_space([0.3, 0.5])

@@ -20,7 +20,7 @@ STATE = ([-np.pi / 3, 2 * np.pi / 3], [1, 0])
 
 def channel() -> Constrained:
     """The arm of the notes whose tip moves in a channel at x = 1: lengths and point masses of one, no gravity."""
-    point = dl.Inertial(1.0, (0,) * 6)
+    point = dl.describe.Inertial(1.0, (0,) * 6)
     arm = dl.Robot.from_dh([{"a": 1.0, "inertial": point}] * 2, gravity=(0, 0, 0), name="2R in a channel")
     return Constrained(arm, plane(point=(1, 0, 0), normal=(1, 0, 0), name="channel"))
 

@@ -12,8 +12,8 @@ import dalembert as dl
 from dalembert.errors import SingularityError
 from errors import raises
 
-x, y = dl.coordinates("x y")
-xd, yd = dl.rate(x), dl.rate(y)
+x, y = dl.lagrange.coordinates("x y")
+xd, yd = dl.lagrange.rate(x), dl.lagrange.rate(y)
 m, k, l = sp.symbols("m k l", positive=True)
 K2 = m * (xd**2 + yd**2) / 2
 t = sp.Symbol("t")
@@ -60,7 +60,7 @@ REFUSED = {
     "a point of four": (lambda: S(x, xd**2, forces=[((1, 0), (x, 0, 0, 0))]), "wrong-shape the point of force 1"),
     "time": (lambda: S(x, xd**2, x * sp.sin(t)), "unsupported the potential energy"),
     "time itself": (lambda: S("t", xd**2), "wrong-value coordinates"),
-    "acceleration": (lambda: S(x, xd**2, dl.rate(xd)), "wrong-value the potential energy"),
+    "acceleration": (lambda: S(x, xd**2, dl.lagrange.rate(xd)), "wrong-value the potential energy"),
     "forgotten": (lambda: S(x, xd**2, f(t)), "missing coordinates"),
     "text": (lambda: S(x, "xd**2"), "wrong-type the kinetic energy"),
     "a list": (lambda: S(x, [xd**2]), "wrong-type the kinetic energy"),
@@ -71,23 +71,26 @@ REFUSED = {
     "no sequence": (lambda: S(3, 0), "wrong-type coordinates"),
     "value": (lambda: S(x, m * xd**2, parameters={m: "big"}), "wrong-type parameter 'm'"),
     "no mapping": (lambda: S(x, m * xd**2, parameters=[1]), "wrong-type parameters"),
-    "names": (lambda: dl.coordinates(""), "wrong-type names"),
-    "rate": (lambda: dl.rate(x * y), "missing coordinates"),
+    "names": (lambda: dl.lagrange.coordinates(""), "wrong-type names"),
+    "rate": (lambda: dl.lagrange.rate(x * y), "missing coordinates"),
     "body": (lambda: bodies(x, [3]), "wrong-type bodies"),
-    "position": (lambda: bodies(x, dl.Particle(m, x)), "wrong-shape the position of a body"),
-    "mass": (lambda: bodies(x, dl.Particle("m", (x,))), "wrong-type the mass of a body"),
+    "position": (lambda: bodies(x, dl.lagrange.Particle(m, x)), "wrong-shape the position of a body"),
+    "mass": (lambda: bodies(x, dl.lagrange.Particle("m", (x,))), "wrong-type the mass of a body"),
     "no body": (lambda: bodies(x, 3), "wrong-type bodies"),
-    "gravity": (lambda: bodies(x, dl.Particle(m, (x,)), 9.81), "wrong-shape gravity"),
+    "gravity": (lambda: bodies(x, dl.lagrange.Particle(m, (x,)), 9.81), "wrong-shape gravity"),
     "imaginary": (lambda: S(x, sp.I * xd**2), "wrong-value the kinetic energy"),
-    "rate of text": (lambda: dl.rate("x"), "wrong-type x"),
-    "no turn": (lambda: bodies(x, dl.RigidBody(m, 1, (x,))), "conflict angle"),
-    "planar 3×3": (lambda: bodies(x, dl.RigidBody(m, sp.eye(3), (x,), angle=x)), "wrong-shape inertia"),
-    "no rotation": (lambda: bodies(x, dl.RigidBody(m, sp.eye(3), (x,), 2 * sp.eye(3))), "wrong-value rotation"),
+    "rate of text": (lambda: dl.lagrange.rate("x"), "wrong-type x"),
+    "no turn": (lambda: bodies(x, dl.lagrange.RigidBody(m, 1, (x,))), "conflict angle"),
+    "planar 3×3": (lambda: bodies(x, dl.lagrange.RigidBody(m, sp.eye(3), (x,), angle=x)), "wrong-shape inertia"),
+    "no rotation": (
+        lambda: bodies(x, dl.lagrange.RigidBody(m, sp.eye(3), (x,), 2 * sp.eye(3))),
+        "wrong-value rotation",
+    ),
     "asymmetric": (
-        lambda: bodies(x, dl.RigidBody(m, [[1, 1, 0], [0, 1, 0], [0, 0, 1]], (x,), sp.eye(3))),
+        lambda: bodies(x, dl.lagrange.RigidBody(m, [[1, 1, 0], [0, 1, 0], [0, 0, 1]], (x,), sp.eye(3))),
         "wrong-value inertia",
     ),
-    "small": (lambda: bodies(x, dl.RigidBody(m, 1, (x,), sp.eye(3))), "wrong-shape inertia"),
+    "small": (lambda: bodies(x, dl.lagrange.RigidBody(m, 1, (x,), sp.eye(3))), "wrong-shape inertia"),
 }
 
 
@@ -158,7 +161,7 @@ def test_without_sympy_the_sentence_says_what_to_install():
     script = (
         "import sys; sys.modules['sympy'] = None\n"
         "import dalembert as dl\n"
-        "try: dl.coordinates('x')\n"
+        "try: dl.lagrange.coordinates('x')\n"
         "except dl.MissingExtraError as error: print(error)\n"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -168,14 +171,16 @@ def test_without_sympy_the_sentence_says_what_to_install():
 def test_constraints_are_tried_though_other_parameters_are_free():
     import sympy
 
-    x, th = dl.coordinates("x th")
+    x, th = dl.lagrange.coordinates("x th")
     m = sympy.Symbol("m")
     with raises(dl.InputError, "infeasible constraints"):
-        dl.LagrangianSystem([x, th], m * dl.rate(x) ** 2 / 2 + dl.rate(th) ** 2 / 2, constraints=[x**2 + th**2 + 1])
+        dl.LagrangianSystem(
+            [x, th], m * dl.lagrange.rate(x) ** 2 / 2 + dl.lagrange.rate(th) ** 2 / 2, constraints=[x**2 + th**2 + 1]
+        )
 
 
 def test_powers_written_as_decimals():
-    x = dl.coordinates("x")
+    x = dl.lagrange.coordinates("x")
     x = x[0] if isinstance(x, (list, tuple)) else x
-    system = dl.LagrangianSystem([x], dl.rate(x) ** 2 / 2, x**2.0)
+    system = dl.LagrangianSystem([x], dl.lagrange.rate(x) ** 2 / 2, x**2.0)
     assert system.gravity_torque([3.0]).tolist() == [6.0]

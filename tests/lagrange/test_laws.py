@@ -149,13 +149,15 @@ def test_batches_broadcast_and_objects_travel(system):
 
 def test_a_body_in_space_against_the_core():
     """A spinning top by Euler angles: ½ ωᵀIω from S(ω) = RᵀṘ is what the angles' rates give."""
-    a, b, c = q = dl.coordinates("a b c")
+    a, b, c = q = dl.lagrange.coordinates("a b c")
     Rz = lambda x: sp.Matrix([[sp.cos(x), -sp.sin(x), 0], [sp.sin(x), sp.cos(x), 0], [0, 0, 1]])  # noqa: E731
     Rx = lambda x: sp.Matrix([[1, 0, 0], [0, sp.cos(x), -sp.sin(x)], [0, sp.sin(x), sp.cos(x)]])  # noqa: E731
     R = Rz(a) * Rx(b) * Rz(c)
     m, l, I1, I3, g = sp.symbols("m l I1 I3 g", positive=True)
     center = R * sp.Matrix([0, 0, l])
-    top = dl.LagrangianSystem.from_bodies(q, dl.RigidBody(m, sp.diag(I1, I1, I3), center, R), (0, 0, -g), name="top")
+    top = dl.LagrangianSystem.from_bodies(
+        q, dl.lagrange.RigidBody(m, sp.diag(I1, I1, I3), center, R), (0, 0, -g), name="top"
+    )
     I = I1 + m * l**2
     by_hand = sp.Matrix(
         [[I * sp.sin(b) ** 2 + I3 * sp.cos(b) ** 2, 0, I3 * sp.cos(b)], [0, I, 0], [I3 * sp.cos(b), 0, I3]]
@@ -166,33 +168,39 @@ def test_a_body_in_space_against_the_core():
 
 def test_forces_at_points_work_along_their_points():
     """ψ_j = Σ fᵢ · ∂rᵢ/∂q_j: a force on the tip of a planar 2R is Jᵀ f."""
-    q1, q2 = dl.coordinates("q1 q2")
+    q1, q2 = dl.lagrange.coordinates("q1 q2")
     l1, l2, F, G = sp.symbols("l1 l2 F G")
     tip = (l1 * sp.cos(q1) + l2 * sp.cos(q1 + q2), l1 * sp.sin(q1) + l2 * sp.sin(q1 + q2))
-    system = dl.LagrangianSystem((q1, q2), dl.rate(q1) ** 2 + dl.rate(q2) ** 2, forces=[((F, G), tip)], inputs=[F, G])
+    system = dl.LagrangianSystem(
+        (q1, q2), dl.lagrange.rate(q1) ** 2 + dl.lagrange.rate(q2) ** 2, forces=[((F, G), tip)], inputs=[F, G]
+    )
     J = sp.Matrix(tip).jacobian([q1, q2])
     assert same(system.forces, J.T * sp.Matrix([F, G])) and same(system.B, J.T)
 
 
 def test_large_and_small_numbers_are_not_taken_for_contradictions():
-    x, y = dl.coordinates("x y")
+    x, y = dl.lagrange.coordinates("x y")
     for length in (1e-6, 1e-3, 1.0, 1e3, 1e6):
-        system = dl.LagrangianSystem.from_bodies((x, y), dl.Particle(1, (x, y)), constraints=[x**2 + y**2 - length**2])
+        system = dl.LagrangianSystem.from_bodies(
+            (x, y), dl.lagrange.Particle(1, (x, y)), constraints=[x**2 + y**2 - length**2]
+        )
         assert system.degrees_of_freedom == 1
-    system = dl.LagrangianSystem((x, y), 1e-9 * dl.rate(x) ** 2 + 1e9 * dl.rate(y) ** 2)
+    system = dl.LagrangianSystem((x, y), 1e-9 * dl.lagrange.rate(x) ** 2 + 1e9 * dl.lagrange.rate(y) ** 2)
     assert error(system.forward_dynamics([0, 0], [0, 0], [2e-9, 2e9]), [1, 1]) < ROUNDING
 
 
 @pytest.mark.parametrize(("solver", "accuracy"), [("rk4", 1e-12), ("DOP853", 1e-6)])
 def test_simulations_stay_on_their_constraints(solver, accuracy):
     """A bead on a circle for 40 s; a sleigh, which does not slide sideways, and whose blade must not slip."""
-    x, y, th = dl.coordinates("x y th")
-    bead = dl.LagrangianSystem.from_bodies((x, y), dl.Particle(1, (x, y)), (0, -9.81), constraints=[x**2 + y**2 - 1])
+    x, y, th = dl.lagrange.coordinates("x y th")
+    bead = dl.LagrangianSystem.from_bodies(
+        (x, y), dl.lagrange.Particle(1, (x, y)), (0, -9.81), constraints=[x**2 + y**2 - 1]
+    )
     run = dl.simulate(bead, q0=[1.0, 0.0], duration=40.0, dt=0.01, solver=solver)
     assert run.ok and np.abs(bead.residual(run.q)).max() < accuracy
     assert np.ptp(run.energy) < 1e-4
-    aside = sp.sin(th) * dl.rate(x) - sp.cos(th) * dl.rate(y)
-    energy = (dl.rate(x) ** 2 + dl.rate(y) ** 2 + dl.rate(th) ** 2) / 2
+    aside = sp.sin(th) * dl.lagrange.rate(x) - sp.cos(th) * dl.lagrange.rate(y)
+    energy = (dl.lagrange.rate(x) ** 2 + dl.lagrange.rate(y) ** 2 + dl.lagrange.rate(th) ** 2) / 2
     sleigh = dl.LagrangianSystem((x, y, th), energy, pfaffian=[aside])
     run = dl.simulate(sleigh, q0=[0.0, 0.0, 0.0], qd0=[1.0, 0.0, 2.0], duration=20.0, dt=0.02, solver=solver)
     slip = np.einsum("bij,bj->bi", sleigh.jacobian(run.q), run.qd)
@@ -201,8 +209,10 @@ def test_simulations_stay_on_their_constraints(solver, accuracy):
 
 
 def test_drift_is_left_alone_if_asked_for():
-    x, y = dl.coordinates("x y")
-    bead = dl.LagrangianSystem.from_bodies((x, y), dl.Particle(1, (x, y)), (0, -9.81), constraints=[x**2 + y**2 - 1])
+    x, y = dl.lagrange.coordinates("x y")
+    bead = dl.LagrangianSystem.from_bodies(
+        (x, y), dl.lagrange.Particle(1, (x, y)), (0, -9.81), constraints=[x**2 + y**2 - 1]
+    )
     run = dl.simulate(bead.flow(stabilize=None), x0=[1.0, 0, 0, 0], duration=40.0, dt=0.01)
     assert np.abs(bead.residual(run.q)).max() > 1e-4
     with raises(dl.DalembertError, "unknown-name stabilize"):
@@ -210,18 +220,22 @@ def test_drift_is_left_alone_if_asked_for():
 
 
 def test_an_energy_balance_that_fails_under_constraints_is_said():
-    x, y = dl.coordinates("x y")
-    bead = dl.LagrangianSystem.from_bodies((x, y), dl.Particle(1, (x, y)), (0, -9.81), constraints=[x**2 + y**2 - 1])
+    x, y = dl.lagrange.coordinates("x y")
+    bead = dl.LagrangianSystem.from_bodies(
+        (x, y), dl.lagrange.Particle(1, (x, y)), (0, -9.81), constraints=[x**2 + y**2 - 1]
+    )
     run = dl.simulate(bead, q0=[1.0, 0.0], duration=10.0, dt=0.01, solver="semi-implicit-euler")
     assert run.audit().relative > 0.01 and "energy balance" in run.message
 
 
 def test_given_forces_push_in_their_direction():
     """m ẍ = w − c ẋ + 3 u: wind and drag are part of the equations, what the input does is τ = 3 u."""
-    x = dl.coordinates("x")
+    x = dl.lagrange.coordinates("x")
     m, c, w, u = sp.symbols("m c w u", positive=True)
-    push, numbers = w - c * dl.rate(x) + 3 * u, {m: 2, c: 3, w: 5}
-    system = dl.LagrangianSystem(x, m * dl.rate(x) ** 2 / 2, forces=[((push,), (x,))], inputs=[u], parameters=numbers)
+    push, numbers = w - c * dl.lagrange.rate(x) + 3 * u, {m: 2, c: 3, w: 5}
+    system = dl.LagrangianSystem(
+        x, m * dl.lagrange.rate(x) ** 2 / 2, forces=[((push,), (x,))], inputs=[u], parameters=numbers
+    )
     xd, xdd = system.velocities[0], system.accelerations[0]
     assert same(system.equations[0].lhs - system.equations[0].rhs, m * xdd - w + c * xd - 3 * u)
     assert same(system.first_order_form().f[1], (w - c * xd + 3 * u) / m)
@@ -256,9 +270,9 @@ def test_parameters_as_arguments_of_a_kernel():
 
 def test_a_rolling_disk():
     """Two non-holonomic constraints on four coordinates; (J + m R²) φ̈ = τ_φ + R (τ_x cos θ + τ_y sin θ)."""
-    q = dl.coordinates("x y theta phi")
+    q = dl.lagrange.coordinates("x y theta phi")
     theta = q[2]
-    xd, yd, thetad, phid = (dl.rate(c) for c in q)
+    xd, yd, thetad, phid = (dl.lagrange.rate(c) for c in q)
     m, I, J, R = sp.symbols("m I J R", positive=True)
     rolling = [xd - R * phid * sp.cos(theta), yd - R * phid * sp.sin(theta)]
     kinetic = m * (xd**2 + yd**2) / 2 + I * thetad**2 / 2 + J * phid**2 / 2
@@ -271,9 +285,9 @@ def test_a_rolling_disk():
 
 def test_a_magnetic_force_is_linear_in_the_velocities():
     """K = ½ m v² + ½ q B (x ẏ − y ẋ): m ẍ = q B ẏ, m ÿ = −q B ẋ, and the speed stays."""
-    x, y = dl.coordinates("x y")
+    x, y = dl.lagrange.coordinates("x y")
     m, k = sp.symbols("m k", positive=True)
-    xd, yd = dl.rate(x), dl.rate(y)
+    xd, yd = dl.lagrange.rate(x), dl.lagrange.rate(y)
     system = dl.LagrangianSystem((x, y), m * (xd**2 + yd**2) / 2 + k * (x * yd - y * xd) / 2)
     f = system.first_order_form().f
     assert same(
@@ -304,7 +318,7 @@ def test_functions_of_time_come_out_as_they_went_in():
     assert system.velocities == (q1.diff(t), q2.diff(t)) and system.M.has(q1)
     A, _ = system.first_order_form().jacobians()
     assert A[:2, 2:] == sp.eye(2)
-    bodies = [dl.Particle(m, p) for p in points]
+    bodies = [dl.lagrange.Particle(m, p) for p in points]
     again = dl.LagrangianSystem.from_bodies(q, bodies, (0, -g))
     assert same(again.M.xreplace(plain), system.M.xreplace(plain))
     number = system.with_parameters(m=1, l=2, g=9.81)
@@ -322,17 +336,21 @@ def test_names_alone_will_do():
 
 
 def test_rates():
-    x, y = dl.coordinates("x y")
-    assert dl.rate(x) == sp.Symbol("xd", real=True) and dl.rate(dl.rate(x)) == sp.Symbol("xdd", real=True)
-    assert dl.rate(x * y, [x, y]) == x * dl.rate(y) + y * dl.rate(x)
-    assert dl.rate([x**2, 1], [x]) == [2 * x * dl.rate(x), 0]
-    assert dl.rate(dl.rate(x**2, [x]), [x]) == 2 * dl.rate(x) ** 2 + 2 * x * dl.rate(dl.rate(x))
-    assert dl.rate(sp.Matrix([x, 2]), [x]) == sp.Matrix([dl.rate(x), 0])
+    x, y = dl.lagrange.coordinates("x y")
+    assert dl.lagrange.rate(x) == sp.Symbol("xd", real=True) and dl.lagrange.rate(dl.lagrange.rate(x)) == sp.Symbol(
+        "xdd", real=True
+    )
+    assert dl.lagrange.rate(x * y, [x, y]) == x * dl.lagrange.rate(y) + y * dl.lagrange.rate(x)
+    assert dl.lagrange.rate([x**2, 1], [x]) == [2 * x * dl.lagrange.rate(x), 0]
+    assert dl.lagrange.rate(dl.lagrange.rate(x**2, [x]), [x]) == 2 * dl.lagrange.rate(
+        x
+    ) ** 2 + 2 * x * dl.lagrange.rate(dl.lagrange.rate(x))
+    assert dl.lagrange.rate(sp.Matrix([x, 2]), [x]) == sp.Matrix([dl.lagrange.rate(x), 0])
 
 
 def test_every_head_means_what_sympy_means():
     """Potentials with one head each: value and slope against SymPy's own evaluation."""
-    x = dl.coordinates("x")
+    x = dl.lagrange.coordinates("x")
     heads = [
         sp.tan(x),
         sp.cot(x),
@@ -356,7 +374,7 @@ def test_every_head_means_what_sympy_means():
     ]
     points = [-0.7, 0.3, 0.9]
     for P in heads:
-        system = dl.LagrangianSystem(x, dl.rate(x) ** 2, P)
+        system = dl.LagrangianSystem(x, dl.lagrange.rate(x) ** 2, P)
         for point in points:
             assert error(system.potential_energy([point]), float(P.subs(x, point)), 1.0) < ROUNDING, P
             if not P.has(sp.sign, sp.Heaviside):  # their slopes are distributions

@@ -197,7 +197,7 @@ def test_five_bar_by_multipliers_is_the_five_bar_by_lagrange():
     """Four links with an angle each, loop closed by two holonomic constraints: the same accelerations."""
     reduced = examples.five_bar().with_parameters(m3=1.0)
     names = {s.name: s for s in reduced.parameters}
-    q = dl.coordinates("q1 q2 q3 q4")
+    q = dl.lagrange.coordinates("q1 q2 q3 q4")
     l1, l2 = names["l1"], names["l2"]
     unit = [sp.Matrix([cos(x), sin(x)]) for x in q]
     centers = [
@@ -206,7 +206,9 @@ def test_five_bar_by_multipliers_is_the_five_bar_by_lagrange():
         l2 * unit[1] + names["lc3"] * unit[2],
         l1 * unit[0] - names["lc4"] * unit[3],
     ]
-    bodies = [dl.RigidBody(names[f"m{k}"], names[f"I{k}"], centers[k - 1], angle=q[k - 1]) for k in range(1, 5)]
+    bodies = [
+        dl.lagrange.RigidBody(names[f"m{k}"], names[f"I{k}"], centers[k - 1], angle=q[k - 1]) for k in range(1, 5)
+    ]
     loop = l2 * unit[1] + l1 * unit[2] - l1 * unit[0] - l2 * unit[3]
     full = dl.LagrangianSystem.from_bodies(
         q, bodies, (0, -names["g"]), constraints=loop, parameters=reduced.parameters, name="five-bar, loop closed"

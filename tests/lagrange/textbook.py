@@ -10,30 +10,35 @@ import dalembert as dl
 
 def double_pendulum() -> dl.LagrangianSystem:
     """Two point masses, both angles from the vertical."""
-    a, b = dl.coordinates("theta1 theta2")
+    a, b = dl.lagrange.coordinates("theta1 theta2")
     m1, m2, l1, l2, g = sp.symbols("m1 m2 l1 l2 g", positive=True)
     x1, y1 = l1 * sp.sin(a), -l1 * sp.cos(a)
-    bodies = [dl.Particle(m1, (x1, y1)), dl.Particle(m2, (x1 + l2 * sp.sin(b), y1 - l2 * sp.cos(b)))]
+    bodies = [dl.lagrange.Particle(m1, (x1, y1)), dl.lagrange.Particle(m2, (x1 + l2 * sp.sin(b), y1 - l2 * sp.cos(b)))]
     return dl.LagrangianSystem.from_bodies((a, b), bodies, (0, -g), name="double pendulum")
 
 
 def crane() -> dl.LagrangianSystem:
     """A trolley with a hanging load."""
-    x, theta = dl.coordinates("x theta")
+    x, theta = dl.lagrange.coordinates("x theta")
     M, m, l, g = sp.symbols("M m l g", positive=True)
     F = sp.Symbol("F")
     load = (x + l * sp.sin(theta), -l * sp.cos(theta))
     return dl.LagrangianSystem.from_bodies(
-        (x, theta), [dl.Particle(M, (x, 0)), dl.Particle(m, load)], (0, -g), forces=[F, 0], inputs=[F], name="crane"
+        (x, theta),
+        [dl.lagrange.Particle(M, (x, 0)), dl.lagrange.Particle(m, load)],
+        (0, -g),
+        forces=[F, 0],
+        inputs=[F],
+        name="crane",
     )
 
 
 def ball_and_beam() -> dl.LagrangianSystem:
     """A ball that rolls on a beam turned by a torque (Hauser, Sastry, Kokotović)."""
-    r, alpha = dl.coordinates("r alpha")
+    r, alpha = dl.lagrange.coordinates("r alpha")
     m, J, J_b, R, g = sp.symbols("m J J_b R g", positive=True)
     u = sp.Symbol("u")
-    rd, w = dl.rate(r), dl.rate(alpha)
+    rd, w = dl.lagrange.rate(r), dl.lagrange.rate(alpha)
     kinetic = (m + J_b / R**2) * rd**2 / 2 + (J + J_b + m * r**2) * w**2 / 2
     return dl.LagrangianSystem(
         (r, alpha), kinetic, m * g * r * sp.sin(alpha), forces=[0, u], inputs=[u], name="ball and beam"
@@ -41,21 +46,23 @@ def ball_and_beam() -> dl.LagrangianSystem:
 
 
 def spherical_pendulum() -> dl.LagrangianSystem:
-    theta, phi = dl.coordinates("theta phi")
+    theta, phi = dl.lagrange.coordinates("theta phi")
     m, l, g = sp.symbols("m l g", positive=True)
     bob = l * sp.Matrix([sp.sin(theta) * sp.cos(phi), sp.sin(theta) * sp.sin(phi), -sp.cos(theta)])
-    return dl.LagrangianSystem.from_bodies((theta, phi), dl.Particle(m, bob), (0, 0, -g), name="spherical pendulum")
+    return dl.LagrangianSystem.from_bodies(
+        (theta, phi), dl.lagrange.Particle(m, bob), (0, 0, -g), name="spherical pendulum"
+    )
 
 
 def furuta() -> dl.LagrangianSystem:
     """A pendulum hinged at the end of an arm that turns about the vertical."""
-    alpha, theta = dl.coordinates("alpha theta")
+    alpha, theta = dl.lagrange.coordinates("alpha theta")
     J, m, L, l, g = sp.symbols("J m L l g", positive=True)
     tau = sp.Symbol("u")
     c, s = sp.cos(alpha), sp.sin(alpha)
     bob = sp.Matrix([L * c - l * sp.sin(theta) * s, L * s + l * sp.sin(theta) * c, l * sp.cos(theta)])
-    arm = J * dl.rate(alpha) ** 2 / 2
-    point = dl.Particle(m, bob)
+    arm = J * dl.lagrange.rate(alpha) ** 2 / 2
+    point = dl.lagrange.Particle(m, bob)
     return dl.LagrangianSystem(
         (alpha, theta),
         arm + point.kinetic_energy((alpha, theta)),

@@ -14,6 +14,7 @@ from dalembert.describe.description import Box, Capsule, Cylinder, Geometry, Mes
 from dalembert.errors import DalembertError, InputError
 from dalembert.spatial import Inertia, Pose
 from dalembert.spatial.rotation import from_rpy
+from errors import raises
 
 X, Y, Z, O = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
 ROUNDING = 1e-13  # a few dozen operations on numbers near one
@@ -183,16 +184,16 @@ def test_densities_that_vary_against_their_integrals() -> None:
 @pytest.mark.parametrize(
     ("density", "words"),
     [
-        (lambda x, y, z: np.where(z > 0.05, 1.0, 2.0), "it is not smooth inside the shape.*mass.compose"),
-        (lambda x, y, z: -x, "is not a number ≥ 0"),
-        (lambda x: 1.0, "takes three arrays and gives one"),
-        (lambda x, y, z: float(x), "takes three arrays and gives one"),
+        (lambda x, y, z: np.where(z > 0.05, 1.0, 2.0), "not-converged density"),
+        (lambda x, y, z: -x, "out-of-range density"),
+        (lambda x: 1.0, "wrong-type density"),
+        (lambda x, y, z: float(x), "wrong-type density"),
     ],
 )
 def test_densities_that_cannot_be_integrated(density: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words):
+    with raises(InputError, words):
         mass.from_density(Box((0.2, 0.3, 0.4)), density)
-    with pytest.raises(InputError, match="a mesh takes one density"):
+    with raises(InputError, "unsupported density"):
         mass.from_density(Mesh("part.stl"), density)
 
 
@@ -227,9 +228,9 @@ def test_every_rule_on_a_box() -> None:
             at = tuple(side * s if i == k else 0.0 for i, s in enumerate(size))
             plates.append((Pose(p=at), mass.box(2.0 * area, flat)))
     same(mass.mesh(vertices, faces, density=2.0, rule="shell"), mass.compose(plates))
-    with pytest.raises(DalembertError, match="unknown rule for the mass of a mesh 'solid'"):
+    with raises(DalembertError, "unknown-name"):
         mass.mesh(vertices, faces, mass=1.0, rule="solid")
-    with pytest.raises(InputError, match="is flat: its convex hull encloses nothing"):
+    with raises(InputError, "wrong-value vertices"):
         mass.mesh(vertices * (1, 1, 0), faces, mass=1.0, rule="convex")
 
 
@@ -289,7 +290,7 @@ def test_geometry_with_density(geometry: Geometry, volume: float, body: Inertia)
 
 @pytest.mark.parametrize("function", [mass.of_geometry, mass.from_density])
 def test_mesh_reference_has_no_mass_by_itself(function: Any) -> None:
-    with pytest.raises(InputError, match=r"the mesh 'a\.stl' is only a file name here; read its vertices"):
+    with raises(InputError, "wrong-type mesh"):
         function(Mesh("a.stl"), 1.0)
 
 
@@ -344,12 +345,12 @@ def test_to_inertial_is_about_the_center_of_mass() -> None:
     assert written.origin == Origin((1.0, 2.0, 3.0))
     xx, xy, *_ = written.inertia
     assert (xx, xy) == pytest.approx((2.0 / 12 * 0.13, 0.0), abs=1e-14)
-    with pytest.raises(InputError, match="a mass of 0 kg has no center of mass"):
+    with raises(InputError, "out-of-range mass"):
         mass.to_inertial(Inertia())
 
 
 def test_more_cannot_be_taken_than_is_there() -> None:
-    with pytest.raises(InputError, match="a part of 3 kg cannot be taken from a body of 2 kg"):
+    with raises(InputError, "out-of-range part"):
         mass.without(mass.sphere(2.0, 0.1), mass.point(3.0))
 
 

@@ -253,7 +253,7 @@ def test_fakhari_2_l236_recursions_in_closed_form(closed):
     f_tip = np.array([0.3, -0.4, 0.5, 2.0, 1.0, -3.0])  # (n, f) in the tip's frame
     last = arm.transform(x.q, arm.tip, arm.bodies[-1])
     lifted = np.zeros(36)
-    lifted[-6:] = (SWAP @ dl.adjoint(last) @ SWAP.T).T @ f_tip
+    lifted[-6:] = (SWAP @ dl.se3.adjoint(last) @ SWAP.T).T @ f_tip
     F = x.L.T @ (x.G @ acceleration - x.ad_V.T @ x.G @ x.twist + lifted)
     R = arm.fk(x.q)[:3, :3]  # F_tip is what the tip applies: on the robot acts −F_tip, here in world axes
     wanted = arm.inverse_dynamics(x.q, x.v, x.a, wrenches={arm.tip: -np.kron(np.eye(2), R) @ SWAP @ f_tip})
@@ -264,7 +264,7 @@ def test_fakhari_2_l236_moving_base(closed):
     """The terms with 𝒱_base: a base that turns and accelerates."""
     x, arm = closed, closed.arm
     w, wd, acc = np.array([[0.3, -0.2, 0.5], [0.1, 0.4, -0.3], [1.0, 2.0, 3.0]])
-    first = SWAP @ dl.adjoint(np.linalg.inv(arm.fk(x.q, arm.bodies[0]))) @ SWAP.T
+    first = SWAP @ dl.se3.adjoint(np.linalg.inv(arm.fk(x.q, arm.bodies[0]))) @ SWAP.T
     base, base_rate = np.zeros(36), np.zeros(36)
     base[:6] = first @ np.r_[w, np.zeros(3)]
     base_rate[:6] = first @ np.r_[wd, acc - arm.gravity]

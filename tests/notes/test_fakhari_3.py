@@ -472,9 +472,9 @@ def test_fakhari_3_l302_friction_in_the_regressor():
 def test_fakhari_3_l343_l383_axis_is_not_a_unit_vector(axis, unit):
     """The axis of joint1, (−0.9, 0.15, 0), has length 0.912; that of joint3 is 1 to the three digits printed: the
     library warns of the first one only, and makes both unit vectors."""
-    joint = dl.Joint("joint1", "revolute", "base", "link", axis=axis)
-    body = dl.Inertial(1.0, (0.004, 0.0, 0.0, 0.004, 0.0, 0.007))  # l. 350
-    description = dl.Description("arm", (dl.Link("base"), dl.Link("link", body)), (joint,))
+    joint = dl.describe.Joint("joint1", "revolute", "base", "link", axis=axis)
+    body = dl.describe.Inertial(1.0, (0.004, 0.0, 0.0, 0.004, 0.0, 0.007))  # l. 350
+    description = dl.describe.Description("arm", (dl.describe.Link("base"), dl.describe.Link("link", body)), (joint,))
     checked = check(description)
     assert np.allclose(checked.joints[0].axis, np.array(axis) / np.linalg.norm(axis), atol=1e-12)
     assert any("axis" in str(w) for w in checked.warnings) != unit

@@ -394,7 +394,7 @@ def test_lee_l1012_two_meanings_of_the_motor_torque():
     """u_m = u/N is the torque an ideal gear passes on at rest; in J_mθ̈_m = u_m − u/N, u_m is what the motor makes:
     taken as one symbol the rotor could never accelerate."""
     ratio, rotor, volt = 20.0, 2e-3, 3.0
-    body = dl.Inertial(1.5, (0.0, 0.0, 0.0, 0.0, 0.0, 0.02))
+    body = dl.describe.Inertial(1.5, (0.0, 0.0, 0.0, 0.0, 0.0, 0.02))
     robot = dl.Robot.from_dh([{"a": 0.4, "inertial": body}], gravity=(0.0, 0.0, 0.0))
     motor = DCMotor(resistance=2.0, torque_constant=0.1, inertia=rotor)
     driven = DrivenRobot(robot, motor, [ratio])
@@ -424,9 +424,10 @@ def test_lee_l1060_l1064_geared_robot():
 
 def test_lee_l1000_reflected_inertia():
     """Reflected inertia grows with the square of the ratio: the kernels' M with and without a gear of 5."""
-    point = dl.Inertial(1.0, (0.0,) * 6)
+    point = dl.describe.Inertial(1.0, (0.0,) * 6)
     rows = [
-        {"a": 1.0, "inertial": point, "drive": dl.Drive(rotor_inertia=0.01, gear_ratio=ratio)} for ratio in (5.0, 10.0)
+        {"a": 1.0, "inertial": point, "drive": dl.describe.Drive(rotor_inertia=0.01, gear_ratio=ratio)}
+        for ratio in (5.0, 10.0)
     ]
     with_rotor = dl.Robot.from_dh(rows).mass_matrix([0.1, 0.2])
     bare = dl.Robot.from_dh([{"a": 1.0, "inertial": point}] * 2).mass_matrix([0.1, 0.2])

@@ -51,7 +51,11 @@ def test_a_guess_decides_which_way_it_goes():
         for guess in (found, (found.x, found.u), (None, found.u)):
             run = dl.simulate(arm, PredictiveControl(problem, guess=guess), x0=x0, duration=0.3, dt=0.01)
             assert side * run.q[-1, 0] > 0.1
-    for guess, words in ((3, "wrong-type guess"), ((ways[1].x, u[1:]), "wrong-shape guess"), ((x0, None), "wrong-shape guess")):
+    for guess, words in (
+        (3, "wrong-type guess"),
+        ((ways[1].x, u[1:]), "wrong-shape guess"),
+        ((x0, None), "wrong-shape guess"),
+    ):
         with raises(InputError, words):
             PredictiveControl(problem, guess=guess)
     fenced = OptimalControl(arm, 0.5, 0.05, running=effort(1e-3), terminal=far, limits={"v": 50.0})

@@ -11,6 +11,7 @@ import pytest
 import dalembert as dl
 from dalembert.errors import DalembertError
 from dalembert.planning import Planner, Settings
+from errors import raises
 from gripper import FINGERS, with_fingers
 
 START = np.array([-0.8, -1.2, 1.2, -1.5, -1.57, 0.0])
@@ -281,7 +282,7 @@ def test_what_cannot_be_is_said_in_words(arm: dl.Robot, world: dl.World, change:
 
 def test_robots_without_shapes_or_joints_are_refused() -> None:
     bare = dl.Robot.from_dh([{"a": 1.0, "alpha": 0.0, "d": 0.0}] * 2)
-    with pytest.raises(DalembertError, match="has no shapes"):
+    with raises(DalembertError, "missing robot"):
         bare.plan([0, 0], [1, 1])
     with pytest.raises(DalembertError, match="closed|loop"):
         dl.load("four-bar").plan([0], [1])

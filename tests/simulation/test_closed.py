@@ -143,9 +143,9 @@ def test_what_settles_is_kept():
 
 
 def test_a_lagrangian_system():
-    x = dl.coordinates("x")
+    x = dl.lagrange.coordinates("x")
     (x1,) = x if isinstance(x, (list, tuple)) else (x,)
-    system = dl.LagrangianSystem([x1], dl.rate(x1) ** 2 / 2, 2 * x1**2)
+    system = dl.LagrangianSystem([x1], dl.lagrange.rate(x1) ** 2 / 2, 2 * x1**2)
     flow = system.flow()
     law = Law("damper", flow.states, (), flow.inputs, lambda t, y, r, z, p: [-p[0] * y[1]], parameters={"d": 4.0})
     run = integrate(close_loop(flow, law), [1.0, 0.0], 1e-2, 300, parameters={"d": 4.0})

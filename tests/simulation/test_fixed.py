@@ -297,9 +297,9 @@ def test_robots_with_friction_and_a_wrench_at_the_tip():
 def cart_pole() -> dl.LagrangianSystem:
     import sympy as sp
 
-    x, a = dl.coordinates("x a")
+    x, a = dl.lagrange.coordinates("x a")
     M, m, l, F = sp.symbols("M m l F")
-    v, w = dl.rate(x), dl.rate(a)
+    v, w = dl.lagrange.rate(x), dl.lagrange.rate(a)
     kinetic = M * v**2 / 2 + m * (v**2 + l**2 * w**2 + 2 * l * v * w * sp.cos(a)) / 2
     numbers = {M: 2.0, m: 0.5, l: 0.7}
     return dl.LagrangianSystem(

@@ -97,15 +97,15 @@ def test_a_law_that_starts_by_what_it_measures_and_learns():
 
 
 @pytest.mark.parametrize(
-    ("system", "x0", "of"),
+    ("system", "x0"),
     [
-        (dl.lagrange.EXAMPLES["cart-pole"](), [0.1, 0.3, 0.0, 0.2], ()),
-        (dl.FlexibleRobot(ARM, stiffness=[400, 250], rotor_inertia=2e-5, gear_ratio=[80, 60]), None, ()),
-        (dl.Constrained(dl.load("five-bar")), "start", ()),
+        (dl.lagrange.EXAMPLES["cart-pole"](), [0.1, 0.3, 0.0, 0.2]),
+        (dl.FlexibleRobot(ARM, stiffness=[400, 250], rotor_inertia=2e-5, gear_ratio=[80, 60]), None),
+        (dl.Constrained(dl.load("five-bar")), "start"),
     ],
     ids=["Lagrangian", "flexible", "closed chain"],
 )
-def test_other_systems(system, x0, of):
+def test_other_systems(system, x0):
     flow = system.flow()
     n = len(flow.states)
     if x0 == "start":

@@ -9,6 +9,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.symbolic.compare import compare, formula_quantity
+from errors import raises
 
 M12 = "I2 + m2*(r2**2 + l1*r2*cos(q2))"
 
@@ -83,29 +84,29 @@ def test_no_slip_is_invented(arm):
 @pytest.mark.parametrize(
     "name, formula, words",
     [
-        ("M12", "I2 +* m2", "is no formula"),
-        ("M12", "I2 + w", "unknown symbol 'w'"),
-        ("M12", "__import__('os').system('true')", "."),
-        ("M12", "1/(m2 - m2)", "divides by zero"),
-        ("M12", "cos(q1, q2)", "."),
-        ("M12", "1e400*m2", "too large"),
-        ("M12", "coss(q2)", "unknown function 'coss'; did you mean 'cos'"),
-        ("M12", None, "a formula is text"),
-        (12, "m2", "named by text"),
-        ("M12", "True", "."),
-        ("M12", "(" * 300 + "m2" + ")" * 300, "nested too deeply"),
-        ("M12", "-" * 3000 + "m2", "nested too deeply"),
-        ("M13", "m2", "there is no M13: M of 'planar-2r' is 2×2"),
-        ("M", "m2", "M is 2×2, yours is a single expression"),
-        ("g", "[m1, m2, 0]", "g is 2×1, yours is 3×1"),
-        ("Gamma", "m2", "say which, as in Gamma111"),
-        ("Q1", "m2", "unknown quantity 'Q'"),
-        ("12", "m2", "names no entry"),
-        ("K3", "m2", "has 2 moving bodies"),
+        ("M12", "I2 +* m2", "syntax formula"),
+        ("M12", "I2 + w", "unknown-name"),
+        ("M12", "__import__('os').system('true')", "syntax formula"),
+        ("M12", "1/(m2 - m2)", "out-of-range formula"),
+        ("M12", "cos(q1, q2)", "syntax formula"),
+        ("M12", "1e400*m2", "too-large formula"),
+        ("M12", "coss(q2)", "unknown-name"),
+        ("M12", None, "wrong-type formula"),
+        (12, "m2", "wrong-type name"),
+        ("M12", "True", "syntax formula"),
+        ("M12", "(" * 300 + "m2" + ")" * 300, "too-large formula"),
+        ("M12", "-" * 3000 + "m2", "too-large formula"),
+        ("M13", "m2", "out-of-range name"),
+        ("M", "m2", "wrong-shape formula"),
+        ("g", "[m1, m2, 0]", "wrong-shape formula"),
+        ("Gamma", "m2", "wrong-shape name"),
+        ("Q1", "m2", "unknown-name"),
+        ("12", "m2", "unknown-name name"),
+        ("K3", "m2", "out-of-range k"),
     ],
 )
 def test_nonsense_is_refused_in_words(arm, name, formula, words):
-    with pytest.raises(dl.DalembertError, match=words):
+    with raises(dl.DalembertError, words):
         arm.compare(name, formula)
 
 
@@ -238,7 +239,7 @@ def test_an_index_that_the_arm_does_not_have_is_a_slip(arm):
     """[Lagrange notes] prints l4 for l1 once: what can be mended is named, what cannot is an unknown symbol."""
     assert arm.compare("M12", "I2 + m2*(r2**2 + l4*r2*cos(q2))").slip == "l4 should be l1"
     assert not arm.compare("M11", "I1 + I2 + m1*r1**2 + m3*(l1**2 + r2**2 + 2*l1*r2*cos(q2))")
-    with pytest.raises(dl.DalembertError, match="unknown symbol 'l4'"):
+    with raises(dl.DalembertError, "unknown-name"):
         arm.compare("M12", "l4*l4*l4")
 
 
@@ -363,7 +364,7 @@ def test_a_row_may_be_written_as_a_column_and_a_column_as_a_row():
         q = replace(m_and_l, value=lambda v, axis=axis: np.expand_dims(np.stack([v["m"], v["l"]], -1), axis))
         for formula, right in (("[m, l]", True), ("[[m], [l]]", True), ("[[m, l]]", True), ("[l, m]", False)):
             assert bool(compare(q, formula, slips=False)) is right, (axis, formula)
-        with pytest.raises(dl.InputError, match="yours is"):
+        with raises(dl.InputError, "wrong-shape formula"):
             compare(q, "[[m, l], [m, l]]")
 
 

@@ -19,6 +19,7 @@ from dalembert.spatial import quaternion
 from dalembert.symbolic.entries import points_of, quantity
 from dalembert.symbolic.equations import Equations
 from dalembert.symbolic.polynomial import Ring
+from errors import raises
 from trees import random_tree
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -205,25 +206,24 @@ def test_what_such_equations_do_not_have_is_said():
     for call in (lambda: e.christoffel, lambda: e.text("Gamma"), lambda: symbolic_bounds(e)):
         with pytest.raises(dl.InputError, match="'float'"):
             call()
-    with pytest.raises(dl.InputError, match="not enough where q̇ ≠ v"):
+    with raises(dl.InputError, "unsupported choice"):
         e.coriolis_matrix("kronecker")
     for method in ("lagrange", "newton-euler", "task-space", "kinematics"):
-        with pytest.raises(dl.InputError, match="has the planar joint 'float'"):
+        with raises(dl.InputError, "unsupported robot"):
             e.derivation(method)
     chain = random_tree(0, 10, chain=True, oblique=False, fixed=False)
-    with pytest.raises(dl.InputError, match="11 joints one after another.*symbolic='none'"):
+    with raises(dl.InputError, "too-large symbolic"):
         dl.Robot(chain).with_base("floating").equations()
     tilted = Joint("float", "planar", "table", "hull", axis=(0.6, 0.0, 0.8))
     links = (Link("table"), Link("hull", Inertial(1.0, (1.0, 0.0, 0.0, 1.0, 0.0, 1.0))))
-    with pytest.raises(dl.InputError, match="so that its axis is z"):
+    with raises(dl.InputError, "unsupported axis"):
         dl.Robot(Description("tilted", links, (tilted,))).equations()
 
 
 def test_command_line():
-    told = ["equations", "planar-2r", "--of", "qd,M13"]
-    for given in (["--base", "planar", *told], [*told, "--base", "planar"]):  # before the command, or behind it
-        done = CliRunner().invoke(main, given)
-        assert not done.exit_code and "qd1 = c3*v1 - s3*v2" in done.stdout and "M13 = " in done.stdout
+    told = ["equations", "planar-2r", "--only", "qd,M13"]
+    done = CliRunner().invoke(main, [*told, "--base", "planar"])
+    assert not done.exit_code and "qd1 = c3*v1 - s3*v2" in done.stdout and "M13 = " in done.stdout
     assert "is not one of" in CliRunner().invoke(main, [*told, "--base", "flat"]).output
     scene = CliRunner().invoke(main, ["robots", "--base", "planar"])
     assert scene.exit_code == 2 and "--base" in scene.output

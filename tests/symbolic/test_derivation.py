@@ -18,6 +18,7 @@ from dalembert.spatial import Pose
 from dalembert.symbolic.blackboard import Blackboard
 from dalembert.symbolic.document import Fold, Formulas, Line, columns, left_of, plain_formula
 from dalembert.symbolic.kinematics import choose_frames
+from errors import raises
 
 GOLDEN = Path(__file__).parent / "golden" / "derivations"
 CONVERTER = math_core.LatexToMathML()
@@ -211,8 +212,12 @@ def comb(n: int) -> dl.Robot:
     """Arms side by side on one base."""
     links, joints = [Link("base")], []
     for k in range(n):
-        links.append(Link(f"l{k}", dl.Inertial(1.0, (0, 0, 0, 0.1, 0, 0.1), dl.Origin((0.2, 0.0, 0.0)))))
-        joints.append(Joint(f"j{k}", "continuous", "base", f"l{k}", dl.Origin((0.0, 0.5 * k, 0.0)), (0.0, 1.0, 0.0)))
+        links.append(
+            Link(f"l{k}", dl.describe.Inertial(1.0, (0, 0, 0, 0.1, 0, 0.1), dl.describe.Origin((0.2, 0.0, 0.0))))
+        )
+        joints.append(
+            Joint(f"j{k}", "continuous", "base", f"l{k}", dl.describe.Origin((0.0, 0.5 * k, 0.0)), (0.0, 1.0, 0.0))
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dl.ModelWarning)
         return dl.Robot(Description("comb", tuple(links), tuple(joints), tip="l0"))
@@ -227,13 +232,13 @@ def test_trees_and_more_than_nine_joints():
 
 def test_what_is_refused():
     e = equations("planar-2r")
-    with pytest.raises(dl.UnknownNameError, match="unknown method 'kane'"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         e.derivation("kane")
-    with pytest.raises(dl.InputError, match="puts numbers into newton-euler"):
+    with raises(dl.InputError, "no-effect at"):
         e.derivation("lagrange", at=STATE)
-    with pytest.raises(dl.InputError, match="too long to be read"):
+    with raises(dl.InputError, "too-large at"):
         equations("puma560").derivation("newton-euler")
-    with pytest.raises(dl.InputError, match=r"at .*\(3, 2\)"):
+    with raises(dl.InputError, "wrong-shape at"):
         e.derivation("newton-euler", at=[[0, 0], [0, 0]])
     nothing = dl.Robot(Description("table", (Link("top"),))).equations()
     assert "Nothing moves" in nothing.derivation().latex()
@@ -249,8 +254,13 @@ def test_rotors_and_friction_are_told():
 
 @pytest.mark.parametrize("name", ["a~b", "a^b", "a\\b", "a{b", "a}b", "a|b", "{0}", "50%"])
 def test_names_of_strangers(name):
-    links = (Link("base"), Link(name, dl.Inertial(1.0, (0, 0, 0, 0.1, 0, 0.1), dl.Origin((0.2, 0.0, 0.0)))))
-    joints = (Joint("j|" + name, "continuous", "base", name, dl.Origin((0, 0, 0), (1.5708, 0, 0)), (0.0, 0.0, 1.0)),)
+    links = (
+        Link("base"),
+        Link(name, dl.describe.Inertial(1.0, (0, 0, 0, 0.1, 0, 0.1), dl.describe.Origin((0.2, 0.0, 0.0)))),
+    )
+    joints = (
+        Joint("j|" + name, "continuous", "base", name, dl.describe.Origin((0, 0, 0), (1.5708, 0, 0)), (0.0, 0.0, 1.0)),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dl.ModelWarning)
         e = dl.Robot(Description("odd", links, joints)).equations()

@@ -23,6 +23,7 @@ from dalembert.symbolic.document import (
 )
 from dalembert.symbolic.expression import Cosine, Name, number, times, total
 from dalembert.symbolic.typeset import as_markdown, as_text, broken, split_sum
+from errors import raises
 
 CONVERTER = math_core.LatexToMathML()
 X = total([Name("a"), times(number(2), Name("b"), Cosine(((2, 1),)))])
@@ -134,9 +135,9 @@ def test_files_say_their_format(tmp_path):
     for suffix, start in ((".txt", "All kinds"), (".md", "# All"), (".tex", "\\documentclass"), (".html", "<!doctype")):
         assert ALL.save(tmp_path / f"a{suffix}").read_text().startswith(start)
     assert "hidden" in (tmp_path / "a.txt").read_text()
-    with pytest.raises(dl.InputError, match=r"must end with one of \.txt, \.md, \.tex, \.html"):
+    with raises(dl.InputError, "wrong-value file"):
         ALL.save(tmp_path / "a.pdf")
-    with pytest.raises(dl.UnknownNameError, match="unknown format 'pdf'"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         ALL.write("pdf")
 
 

@@ -14,6 +14,7 @@ import dalembert as dl
 from dalembert.algorithms import energy, newton_euler
 from dalembert.robots import names, text
 from dalembert.symbolic.equations import Equations
+from errors import fields_of, raises
 
 TOLERANCE = 1e-12
 
@@ -89,13 +90,13 @@ def random_arm(seed: int) -> dl.Robot:
         sliding = rng.random() < 0.3
         alpha = rng.choice([0, math.pi / 2, -math.pi / 2, math.pi, 0.3, 1.1])
         x = [round(rng.uniform(-0.3, 0.3), 3) for _ in range(3)]
-        inertial = dl.Inertial(
+        inertial = dl.describe.Inertial(
             round(rng.uniform(0.5, 4), 3),
             (0.03, round(rng.uniform(-0.003, 0.003), 5), 0.001, 0.04, -0.002, 0.035),
-            dl.Origin(tuple(x)),
+            dl.describe.Origin(tuple(x)),
         )
         rows.append(
-            dl.DHRow(
+            dl.describe.DHRow(
                 a=rng.choice([0, round(rng.uniform(-0.5, 0.5), 3)]),
                 alpha=alpha,
                 d=0.0 if sliding else round(rng.uniform(-0.3, 0.3), 3),
@@ -150,9 +151,9 @@ def test_regressors():
     Y, rest = e.regressor_in(pi)
     assert all(not r for r in rest) and len(pi) == 6
     assert all(not entry.uses() & set(pi) for row in Y for entry in row)
-    with pytest.raises(dl.InputError, match="not linear in m1, l1"):
+    with raises(dl.InputError, "unsupported names"):
         e.regressor_in(["m1", "l1"])
-    with pytest.raises(dl.UnknownNameError, match="unknown parameter 'm3'"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         e.regressor_in(["m3"])
     f = load("scara").equations()
     Y = f.regressor
@@ -170,9 +171,9 @@ def test_what_is_symbolic():
     assert set(robot.equations("none").parameters) == set()
     assert set(robot.equations(["m2", "g"]).parameters) == {"m2", "g"}
     assert set(robot.equations(["length"]).parameters) == {"l1", "l2"}
-    with pytest.raises(dl.UnknownNameError, match="unknown parameter 'm9'"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         robot.equations(["m9"])
-    with pytest.raises(dl.InputError, match="none of 'all'"):
+    with raises(dl.InputError, "unknown-name symbolic"):
         robot.equations("everything")
     full = load("puma560").equations(zeros=False)
     assert {"I4xy", "x1", "m1"} <= set(full.ring.parameters)
@@ -208,7 +209,7 @@ def test_oblique_trees_in_numbers_or_refused_in_words():
         try:
             e = robot.equations("inertias")
         except dl.InputError as error:
-            assert "no multiples of π/2" in str(error) and "angles='numbers'" in str(error)
+            assert fields_of(error) == "too-large angles" and fields_of(error) == "too-large angles"
             refused += 1
             e = robot.equations("inertias", angles="numbers")
             values, q = exact_point(e, random.Random(seed))
@@ -221,7 +222,7 @@ def test_oblique_trees_in_numbers_or_refused_in_words():
 def test_friction_that_the_symbols_do_not_express():
     puma = load("puma560").equations(friction=True)
     assert "differs between its directions" in puma.notes[-1]
-    with pytest.raises(dl.InputError, match="no F_v q̇"):
+    with raises(dl.InputError, "unsupported parameters"):
         puma.kernel("tau")
 
 
@@ -241,5 +242,5 @@ def test_numbers_that_were_computed_are_simple_fractions():
     assert load("planar-2r").equations(["m2"]).text("M").startswith("a = ")
     assert "e-" not in load("planar-2r").equations(["m2"]).text("M")
     for wrong in (None, 5, [1]):
-        with pytest.raises(dl.InputError, match="a word or a list of names"):
+        with raises(dl.InputError, "wrong-type symbolic"):
             load("planar-2r").equations(wrong)

@@ -12,6 +12,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.describe.description import Description, Joint, Link
+from errors import raises
 
 GOLDEN = Path(__file__).parent / "golden"
 CONVERTER = math_core.LatexToMathML()
@@ -78,7 +79,7 @@ def test_kernels_of_parameters():
     assert kernel.arguments == ("q", "parameters")
     heavier = dl.load("planar-2r").with_gravity([0, -3.7, 0])
     assert np.allclose(kernel(q, [1.0, 3.7]), heavier.gravity_torque(q), rtol=1e-13)
-    with pytest.raises(dl.UnknownNameError, match="unknown parameter 'm7'"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         e.kernel("g", parameters=["m7"])
 
 
@@ -109,18 +110,22 @@ def test_determinants_factored():
     assert equations("elbow-3r").factored("det") == "-a2*a3*s3*(a2*c2 + a3*c23)"
     assert equations("puma560").factored("det") == "a2*s5*(d4*c3 + a3*s3)*(a2*c2 + a3*c23 - d4*s23)"
     assert equations("ur5e").factored("det") == "a2*a3*s3*s5*(a2*c2 + a3*c23 + d5*s234)"
-    with pytest.raises(dl.InputError, match="6×7"):
+    with raises(dl.InputError, "unsupported rows"):
         equations("panda").det_jacobian()
     e = equations("planar-2r")
-    with pytest.raises(dl.InputError, match="rows must be 2 different numbers"):
+    with raises(dl.InputError, "wrong-value rows"):
         e.det_jacobian(rows=[0, 0])
 
 
 def test_more_than_nine_joints():
     links, joints = [Link("base")], []
     for k in range(12):  # a comb: twelve arms on one base, so that the equations are short
-        links.append(Link(f"l{k}", dl.Inertial(1.0, (0, 0, 0, 0.1, 0, 0.1), dl.Origin((0.2, 0.0, 0.0)))))
-        joints.append(Joint(f"j{k}", "continuous", "base", f"l{k}", dl.Origin((0.0, 0.5 * k, 0.0)), (0.0, 1.0, 0.0)))
+        links.append(
+            Link(f"l{k}", dl.describe.Inertial(1.0, (0, 0, 0, 0.1, 0, 0.1), dl.describe.Origin((0.2, 0.0, 0.0))))
+        )
+        joints.append(
+            Joint(f"j{k}", "continuous", "base", f"l{k}", dl.describe.Origin((0.0, 0.5 * k, 0.0)), (0.0, 1.0, 0.0))
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dl.ModelWarning)
         robot = dl.Robot(Description("comb", tuple(links), tuple(joints)))

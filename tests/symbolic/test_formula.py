@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from dalembert.errors import DalembertError, InputError
 from dalembert.symbolic.formula import FORMS, evaluate, read_equation, read_formula, write_formula
+from errors import raises
 
 NAMES = ["m", "m1", "m2", "l", "l1", "l2", "r1", "r2", "lc1", "lc2", "I1", "I2", "I2zz", "g", "a", "b", "d"]
 NAMES += ["q1", "qd1", "qdd2", "theta2", "thetad1", "thetadd2", "c12", "s1", "alpha", "Kp", "Fv1"]
@@ -113,24 +114,24 @@ def test_a_left_side_is_given_back(text, left, right):
 
 
 @pytest.mark.parametrize(
-    "text, words",
+    "text",
     [
-        ("a/2b", "under the fraction bar"),
-        ("a/b m", "under the fraction bar"),
-        ("sin q1 / 2", "where does the argument of sin end"),
-        ("sin q1^2", "where does the argument of sin end"),
-        ("sin2q1", "may be sin.2"),
-        ("2½", "mixed number"),
-        ("m2 2", "a \\* or a \\^ is missing before '2'"),
-        ("r1 2", "a \\* or a \\^"),
-        ("0,5 m", "write 0.5 with a decimal point"),
-        ("0{,}5 m", "decimal point"),
-        ("\\begin{bmatrix} a, b \\\\ c \\end{bmatrix}", "near ', b"),
-        ("\\cos q_2, \\dot{q}_1", "near ', "),
+        "a/2b",
+        "a/b m",
+        "sin q1 / 2",
+        "sin q1^2",
+        "sin2q1",
+        "2½",
+        "m2 2",
+        "r1 2",
+        "0,5 m",
+        "0{,}5 m",
+        "\\begin{bmatrix} a, b \\\\ c \\end{bmatrix}",
+        "\\cos q_2, \\dot{q}_1",
     ],
 )
-def test_two_meanings_are_told(text, words):
-    with pytest.raises(InputError, match=words):
+def test_two_meanings_are_told(text):
+    with raises(InputError, "syntax formula"):
         read_formula(text, NAMES)
     # and what is usual is not asked about
     for usual in ("1/2 m l^2", "l/2 cos(q1)", "1/2\\dot{q}_1 m_2", "(a + b)/(2 m) (a - b)", "cos q1/m"):
@@ -183,8 +184,12 @@ def test_values():
         math.pi * (1 / 6 + 1 / 3 + 1 / 4 + 1)
     )
     assert evaluate(read_formula("b^{-1} + b^{0.5} + 4^{1/2}"), values) == pytest.approx(1 / 3 + math.sqrt(3) + 2)
-    for text, words in (("1/(b - b)", "divides by zero"), ("x", "unknown symbol 'x'"), ("((9^64)^64)^64", "too large")):
-        with pytest.raises(DalembertError, match=words):
+    for text, words in (
+        ("1/(b - b)", "out-of-range formula"),
+        ("x", "unknown-name"),
+        ("((9^64)^64)^64", "too-large formula"),
+    ):
+        with raises(DalembertError, words):
             evaluate(read_formula(text), values)
 
 
@@ -233,5 +238,5 @@ def test_what_is_written_is_read_the_same(tree):
 
 
 def test_no_other_form():
-    with pytest.raises(DalembertError, match="unknown form 'word'"):
+    with raises(DalembertError, "unknown-name"):
         write_formula(read_formula("a"), "word")

@@ -9,6 +9,7 @@ import pytest
 import dalembert as dl
 from dalembert.errors import DalembertError
 from dalembert.symbolic.letters import PROFILES, Letters, table
+from errors import raises
 
 
 @pytest.fixture(scope="module")
@@ -102,30 +103,30 @@ def test_lumps_can_be_used_in_every_formula(robot):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        ({"letters": "spon"}, "unknown profile of letters 'spon'; did you mean 'spong'"),
-        ({"letters": 3}, "letters is the name of a profile"),
-        ({"names": {"r9": "lc9"}}, "unknown parameter 'r9'"),
-        ({"names": {"zz": "y"}}, "unknown parameter 'zz'"),
-        ({"names": {"r1": "l c"}}, "is no name for a symbol"),
-        ({"names": {"r1": "sin"}}, "'sin' is no name for a symbol"),
-        ({"names": {"r1": "q1"}}, "'q1' is no name for a symbol"),
-        ({"names": {"q": "q1"}}, "'q1' is no name for a symbol"),
-        ({"names": ["r1"]}, "maps names to names"),
-        ({"names": {"r1": "l1"}}, "the same name"),
-        ({"names": {"r": "s"}}, "have a meaning already"),
-        ({"same": {"r1": "l1"}}, "r1 and l1 differ in this robot"),
-        ({"same": {"r1": "x"}}, "unknown parameter 'x'"),
+        ({"letters": "spon"}, "unknown-name"),
+        ({"letters": 3}, "wrong-type letters"),
+        ({"names": {"r9": "lc9"}}, "unknown-name"),
+        ({"names": {"zz": "y"}}, "unknown-name"),
+        ({"names": {"r1": "l c"}}, "wrong-value names"),
+        ({"names": {"r1": "sin"}}, "wrong-value names"),
+        ({"names": {"r1": "q1"}}, "wrong-value names"),
+        ({"names": {"q": "q1"}}, "wrong-value names"),
+        ({"names": ["r1"]}, "wrong-type names"),
+        ({"names": {"r1": "l1"}}, "duplicate parameters"),
+        ({"names": {"r": "s"}}, "wrong-value names"),
+        ({"same": {"r1": "l1"}}, "conflict same"),
+        ({"same": {"r1": "x"}}, "unknown-name"),
     ],
 )
 def test_refusals(arm, arguments, words):
-    with pytest.raises(DalembertError, match=words):
+    with raises(DalembertError, words):
         arm.equations(**arguments)
 
 
 def test_spellings_that_could_be_two_things_are_not_guessed(arm, plain):
-    with pytest.raises(DalembertError, match="this is a formula for M11, and M12 is asked for"):
+    with raises(DalembertError, "conflict formula"):
         plain.compare("M12", "M11 = d")
-    with pytest.raises(DalembertError, match="unknown symbol 'x7'"):
+    with raises(DalembertError, "unknown-name"):
         plain.compare("M12", "x7 + d")
     spellings = Letters().spellings(["l1", "a1", "r1", "m1", "m2"])
     assert spellings["l1"] == "l1" and spellings["a1"] == "a1" and "L1" not in spellings and "m" not in spellings
@@ -147,7 +148,7 @@ def test_entries_are_symbols_in_the_letters_of_the_notes():
     assert not e.compare("tau2", tau2.replace(r"\phi_2", r"\phi_1"))
     assert not e.compare("tau2", tau2.replace("c_{112}", "c_{111}"))
     assert e.compare("tau2", "D21 qdd1 + D22 qdd2 + c112 qd1^2 + phi2")
-    with pytest.raises(dl.DalembertError, match="unknown symbol 'phi1'"):
+    with raises(dl.DalembertError, "unknown-name"):
         e.compare("phi1", "phi1")
     assert dl.load("planar-2r").equations().compare("g2", r"m_2 r_2 g \cos(\phi_1 + \phi_2)"), "an angle elsewhere"
 

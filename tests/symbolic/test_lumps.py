@@ -12,6 +12,7 @@ from dalembert.symbolic.expression import Name, evaluate
 from dalembert.symbolic.lumps import InexactError, TooLargeError, legible
 from dalembert.symbolic.polynomial import Ring
 from dalembert.symbolic.text import text
+from errors import raises
 from symbolic.arms import (
     ELBOW,
     GROUPS,
@@ -173,7 +174,7 @@ def test_a_wrong_form_is_not_printed():
     given = {name: ring.scalar(p) for name, p in entries.items()}
     result = legible(entries, [(0, 1)])
     wrong = replace(result, entries=result.entries | {"M22": Name("m2")})
-    with pytest.raises(InexactError, match="the form of M22 to be printed is not equal to M22"):
+    with raises(InexactError, "not-proved M22"):
         lumps.check(ring, given, wrong)
 
 
@@ -219,7 +220,7 @@ def test_too_much_to_lump_and_to_read(monkeypatch):
     monkeypatch.setattr(lumps, "LUMPED_AT_MOST", 10)
     assert legible(entries, [(0, 1)]).lumps == {}
     monkeypatch.setattr(lumps, "WRITTEN_AT_MOST", 10)
-    with pytest.raises(TooLargeError, match="21 terms are too many to read"):
+    with raises(TooLargeError, "too-large entries"):
         legible(entries, [(0, 1)])
 
 

@@ -17,6 +17,7 @@ from dalembert.exercises.grading import grade
 from dalembert.lagrange import EXAMPLES
 from dalembert.symbolic.compare import PLAIN, compare, draw, formula_quantity, seed_of
 from dalembert.symbolic.slip_search import Search
+from errors import raises
 
 # Sums of {x} and {y} whose floats, or whose bounds of rounding, say nothing about their values.
 NONSENSE = [
@@ -179,13 +180,13 @@ def test_points_have_both_signs_and_leave_the_first_quadrant():
 
 
 def test_numbers_smaller_than_floats_are_refused():
-    with pytest.raises(dl.DalembertError, match="too small"):
+    with raises(dl.DalembertError, "out-of-range formula"):
         formula_quantity("x", "1e-400*m*1e300", ("m",))
 
 
 def test_no_entry_is_explained_by_itself(arm):
     for name, formula in (("M12", "M21"), ("M", "[[M11, M12], [M21, M22]]"), ("g1", "g1")):
-        with pytest.raises(dl.DalembertError, match="unknown symbol"):
+        with raises(dl.DalembertError, "unknown-name"):
             arm.compare(name, formula)
 
 

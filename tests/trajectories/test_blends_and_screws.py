@@ -8,7 +8,8 @@ import pytest
 import dalembert as dl
 from dalembert import trajectories as tr
 from dalembert.errors import InputError
-from dalembert.poses import exp6, inverse, log6
+from dalembert.se3 import exp6, inverse, log6
+from errors import raises
 from tolerances import ROUNDING
 
 
@@ -37,7 +38,7 @@ def test_a_screw_that_does_not_turn_is_a_line():
     start = dl.pose((0.1, 0.2, 0.3), (0.5, 0, 0))
     end = dl.pose((0.4, 0.0, 0.3), (0.5, 0, 0))
     assert np.allclose(tr.screw(start, end)(0.5)[0][:3], [0.25, 0.1, 0.3])
-    with pytest.raises(InputError, match="a screw goes from pose to pose"):
+    with raises(InputError, "wrong-shape start"):
         tr.screw([0, 0, 0], [1, 0, 0])
 
 
@@ -59,14 +60,14 @@ def test_blends(degree):
         assert np.allclose(before[k], after[k], atol=1e-5)
     if degree == 2:
         assert np.allclose(made(1.0 + b / 2)[2], (v[1] - v[0]) / b)
-    with pytest.raises(InputError, match="less than a blend of 1.5 s"):
+    with raises(InputError, "conflict blend"):
         tr.blends(points, times, 1.5)
-    with pytest.raises(InputError, match="needs acceleration"):
+    with raises(InputError, "infeasible duration"):
         tr.blends(points, times, b, degree=degree, acceleration=1.0)
 
 
 def test_limits_given_beside_the_times_of_a_spline_are_kept():
-    with pytest.raises(InputError, match="needs velocity"):
+    with raises(InputError, "infeasible duration"):
         tr.spline([[0.0], [1.0], [0.0]], [0, 1, 2], velocity=0.5)
-    with pytest.raises(InputError, match="spacing='uniform' finds times, and they are given"):
+    with raises(InputError, "no-effect spacing"):
         tr.spline([[0.0], [1.0], [0.0]], [0, 1, 2], spacing="uniform")

@@ -10,6 +10,7 @@ import pytest
 import dalembert as dl
 from dalembert import trajectories as tr
 from dalembert.errors import InputError
+from errors import raises
 
 
 def test_polynomials_meet_their_ends():
@@ -138,7 +139,7 @@ def test_limits_of_a_robot():
     assert used.max() <= 1 + 1e-12
     far = a.copy()
     far[3] = 0.5
-    with pytest.raises(InputError, match="'panda_joint4' reaches 0.5 rad, beyond its limit -0.0698 rad, first at t = "):
+    with raises(InputError, "infeasible robot"):
         tr.minimum_jerk(a, far, 2.0, robot=arm)
 
 
@@ -186,37 +187,33 @@ def test_without_ruckig_a_sentence_says_what_to_install(monkeypatch):
 @pytest.mark.parametrize(
     "make, words",
     [
-        (lambda: tr.cubic(0, 1, 0.0), "duration is 0.0; it must be greater than 0 [s]"),
-        (lambda: tr.cubic(0, 1, -1), "duration is -1"),
-        (lambda: tr.cubic(0, 1, math.nan), "duration is nan; it must be a finite number"),
-        (lambda: tr.cubic([0, math.nan], [1, 1], 1), "start[1] is nan"),
-        (lambda: tr.cubic([0, 1], [1], 1), "start has 2 numbers and end 1"),
-        (lambda: tr.cubic([], [], 1), "start has shape (0,)"),
-        (lambda: tr.cubic("a", 1, 1), "start must be a rectangular array of real numbers"),
-        (lambda: tr.cubic([0, 1], [1, 2], 1, start_velocity=[1, 2, 3]), "start_velocity has 3 numbers; there are 2"),
-        (lambda: tr.cubic(0, 1), "give a duration, or limits that say how fast"),
-        (lambda: tr.cubic(0, 1, velocity=1, start_velocity=1), "needs a duration"),
-        (lambda: tr.cubic(0, 1, 1.0, velocity=1.0), "in 1 s 'x1' needs velocity 1.5, beyond its limit 1"),
-        (lambda: tr.minimum_jerk(1, 1, velocity=1), "start and end are the same point"),
-        (lambda: tr.trapezoid([1, 2], [1, 2], 1, 1), "set_point(x) stays there"),
-        (lambda: tr.trapezoid(0, 1, 0, 1), "the limit of velocity is 0 for coordinate 0; it must be greater than 0"),
-        (lambda: tr.trapezoid([0, 0], [1, 1], 1, [1, -1]), "the limit of acceleration is -1 for coordinate 1"),
-        (lambda: tr.trapezoid(0, 1, math.nan, 1), "the limit of velocity is nan"),
-        (lambda: tr.trapezoid([0, 0], [1, 1], [1, 1, 1], 1), "has shape (3,); give one number, or one per coordinate"),
-        (lambda: tr.trapezoid(0, 1, 1), "'x1' has no limit of acceleration: give acceleration=…"),
-        (lambda: tr.trapezoid(0, 1, 1, 1, synchronize="phase"), "synchronize must be one of 'path', 'time'"),
-        (lambda: tr.s_curve(0, 1, 1, 1), "no limit of jerk"),
-        (lambda: tr.trapezoid(0, 1, acceleration=1, robot=dl.load("panda")), "has 1 coordinates and 'panda'"),
-        (
-            lambda: tr.trapezoid(0, 1, acceleration=1, robot="panda"),
-            "takes a Robot (dalembert.load gives one), got str",
-        ),
+        (lambda: tr.cubic(0, 1, 0.0), "out-of-range duration"),
+        (lambda: tr.cubic(0, 1, -1), "out-of-range duration"),
+        (lambda: tr.cubic(0, 1, math.nan), "not-finite duration"),
+        (lambda: tr.cubic([0, math.nan], [1, 1], 1), "not-finite start"),
+        (lambda: tr.cubic([0, 1], [1], 1), "wrong-shape end"),
+        (lambda: tr.cubic([], [], 1), "wrong-shape start"),
+        (lambda: tr.cubic("a", 1, 1), "wrong-type start"),
+        (lambda: tr.cubic([0, 1], [1, 2], 1, start_velocity=[1, 2, 3]), "wrong-shape start_velocity"),
+        (lambda: tr.cubic(0, 1), "missing duration"),
+        (lambda: tr.cubic(0, 1, velocity=1, start_velocity=1), "missing duration"),
+        (lambda: tr.cubic(0, 1, 1.0, velocity=1.0), "infeasible duration"),
+        (lambda: tr.minimum_jerk(1, 1, velocity=1), "conflict end"),
+        (lambda: tr.trapezoid([1, 2], [1, 2], 1, 1), "conflict end"),
+        (lambda: tr.trapezoid(0, 1, 0, 1), "out-of-range velocity"),
+        (lambda: tr.trapezoid([0, 0], [1, 1], 1, [1, -1]), "out-of-range acceleration"),
+        (lambda: tr.trapezoid(0, 1, math.nan, 1), "out-of-range velocity"),
+        (lambda: tr.trapezoid([0, 0], [1, 1], [1, 1, 1], 1), "wrong-shape velocity"),
+        (lambda: tr.trapezoid(0, 1, 1), "missing acceleration"),
+        (lambda: tr.trapezoid(0, 1, 1, 1, synchronize="phase"), "wrong-value synchronize"),
+        (lambda: tr.s_curve(0, 1, 1, 1), "missing jerk"),
+        (lambda: tr.trapezoid(0, 1, acceleration=1, robot=dl.load("panda")), "conflict robot"),
+        (lambda: tr.trapezoid(0, 1, acceleration=1, robot="panda"), "wrong-type"),
     ],
 )
 def test_bad_input(make, words):
-    with pytest.raises(InputError) as error:
+    with raises(InputError, words):
         make()
-    assert words in str(error.value)
 
 
 TINY, HUGE = (1e-320, 1e-300, 1e-160, 1e-29), (1e29, 1e160, 1e308)
@@ -249,7 +246,7 @@ def test_numbers_of_any_size_move_or_are_refused(a, limit):
 
 
 def test_what_rounding_left_is_zero():
-    with pytest.raises(InputError, match="start and end are the same point"):
+    with raises(InputError, "conflict end"):
         tr.minimum_jerk(start=1e-300, end=0, acceleration=2)
-    with pytest.raises(InputError, match="the limit of velocity is 1e-300 .* greater than 1e-30"):
+    with raises(InputError, "out-of-range velocity"):
         tr.minimum_jerk(start=0, end=1, velocity=1e-300)

@@ -11,6 +11,7 @@ import dalembert as dl
 from dalembert import trajectories as tr
 from dalembert.errors import InputError, SingularityError
 from dalembert.trajectories import Along
+from errors import raises
 
 RNG = np.random.default_rng(4)
 A = dl.pose((0.1, 0.2, 0.3), (0.3, -0.2, 1.0))
@@ -30,10 +31,10 @@ def test_a_line_turns_evenly_about_one_axis():
     path = tr.line(A, B)
     L = np.linalg.norm(B[:3, 3] - A[:3, 3])
     assert np.isclose(path.duration, L)
-    turn = dl.log6(dl.pose(rotation_matrix=B[:3, :3] @ A[:3, :3].T))[3:]
+    turn = dl.se3.log6(dl.pose(rotation_matrix=B[:3, :3] @ A[:3, :3].T))[3:]
     for f in (0.0, 0.3, 0.9, 1.0):
         T, V, dV = tr.poses(path, f * L)
-        assert np.allclose(T[:3, :3], dl.exp6(np.r_[0, 0, 0, f * turn])[:3, :3] @ A[:3, :3], atol=1e-12)
+        assert np.allclose(T[:3, :3], dl.se3.exp6(np.r_[0, 0, 0, f * turn])[:3, :3] @ A[:3, :3], atol=1e-12)
         assert np.allclose(T[:3, 3], A[:3, 3] + f * (B - A)[:3, 3], atol=1e-14)
         assert np.allclose(V, np.r_[(B - A)[:3, 3], turn] / L, atol=1e-10)
         assert np.allclose(dV, 0, atol=1e-9)
@@ -109,9 +110,9 @@ def test_a_law_of_time_moves_along():
     assert np.allclose(np.linalg.norm(v, axis=1), sd[:, 0])
     assert np.allclose(np.linalg.norm(a, axis=1), np.hypot(sd[:, 0] ** 2, sdd[:, 0])), "centripetal and along"
     assert np.isclose(motion.limits().velocity.max(), 0.5, rtol=1e-6)
-    with pytest.raises(InputError, match="the law moves s from 0 to 7; the path goes from 0 to 6.28319"):
+    with raises(InputError, "conflict law"):
         tr.along(path, tr.minimum_jerk(0, 7, 1))
-    with pytest.raises(InputError, match="motion of one coordinate"):
+    with raises(InputError, "wrong-shape law"):
         tr.along(path, tr.minimum_jerk([0, 0], [1, 1], 1))
 
 
@@ -177,22 +178,22 @@ def test_refusals_say_where_and_when():
         path = tr.line(a, b)
         return tr.to_joints(robot, tr.along(path, tr.minimum_jerk(0, path.duration, T)), q0, **options)
 
-    with pytest.raises(InputError, match=r"leaves the reach of 'planar-2r' at s = 1.5\d+ \(t = 0.8\d+ s\), at the "):
+    with raises(InputError, "infeasible path"):
         follow(arm, [0.5, 0.3, 0], [5, -0.3, 0])
-    with pytest.raises(SingularityError, match=r"a singularity at s = .* \(t = .* s\), at the point .* \(elbow\)"):
+    with raises(SingularityError, "singular path"):
         follow(arm, [0.5, 0.3, 0], [-0.5, -0.3, 0], [0, 1.0])
-    with pytest.raises(InputError, match=r"what 'planar-2r' can do at all \(vx, vy\)"):
+    with raises(InputError, "infeasible path"):
         follow(arm, [0.5, 0.3, 0], [0.5, 0.9, 0.1])
-    with pytest.raises(InputError, match="too few to follow 3 components"):
+    with raises(InputError, "conflict rows"):
         tr.to_joints(arm, tr.line(arm.fk([0.3, 0.4]), arm.fk([0.5, 0.9])))
     assert tr.to_joints(arm, tr.line(arm.fk([0.3, 0.4]), arm.fk([0.5, 0.9])), rows=("vx", "vy")).m == 2
-    with pytest.raises(InputError, match="a path in space has 3 numbers"):
+    with raises(InputError, "wrong-shape path"):
         tr.to_joints(arm, tr.minimum_jerk([0, 0], [1, 1], 1))
-    with pytest.raises(InputError, match="says nothing of the orientation"):
+    with raises(InputError, "conflict rows"):
         tr.to_joints(ur, tr.line([0.3, 0.3, 0.3], [0.4, 0.3, 0.3]), rows="pose")
     panda = dl.load("panda")
     T = panda.fk(PANDA)
-    with pytest.raises(InputError, match=r"joint limits|reaches its limit on this branch"):
+    with raises(InputError, "infeasible path"):
         tr.to_joints(
             panda, tr.circle(T[:3, 3], T[:3, 2], T @ dl.pose((1e-3, 0, 0)), angle=12.0, orientation="turning"), PANDA
         )
@@ -201,25 +202,24 @@ def test_refusals_say_where_and_when():
 @pytest.mark.parametrize(
     "make, words",
     [
-        (lambda: tr.line([0, 0, 0], [0, 0, 0]), "start and end are the same: there is no line between them"),
-        (lambda: tr.line(A, A), "start and end are the same"),
-        (lambda: tr.line(A, [0, 0, 0]), "give points or poses, not both"),
-        (lambda: tr.line([0, 0], [1, 1]), "start has shape (2,); give a point (3,) or a pose (4, 4)"),
-        (lambda: tr.line(2 * A, B), "start is not a pose"),
-        (lambda: tr.line([0, 0, math.nan], [1, 1, 1]), "start[2] is nan"),
-        (lambda: tr.arc([0, 0, 0], [1, 0, 0], [2, 0, 0]), "lie on one line"),
-        (lambda: tr.arc([0, 0, 0], [1, 0, 0], [0, 0, 0]), "lie on one line, or two of them are the same"),
-        (lambda: tr.circle([0, 0, 0], [0, 0, 0], [1, 0, 0]), "the normal is zero"),
-        (lambda: tr.circle([0, 0, 0], [0, 0, 1], [0, 0, 2]), "start lies on the circle's axis"),
-        (lambda: tr.circle([0, 0, 0], [0, 0, 1], [1, 0, 0], angle=0), "angle is 0"),
-        (lambda: tr.circle([0, 0], [0, 0, 1], [1, 0, 0]), "center has shape (2,)"),
-        (lambda: tr.circle([0, 0, 0], [0, 0, 1], [1, 0, 0], orientation="free"), "orientation must be one of"),
-        (lambda: tr.via([[0, 0, 0]]), "two or more places, got 1"),
-        (lambda: tr.via([[0, 0, 0], [1, 0, 0], [1, 0, 0]]), "points[1] and points[2] are the same point"),
-        (lambda: tr.poses(tr.line([0, 0, 0], [1, 0, 0]), 0), "a motion of poses has 12 numbers"),
+        (lambda: tr.line([0, 0, 0], [0, 0, 0]), "conflict end"),
+        (lambda: tr.line(A, A), "conflict end"),
+        (lambda: tr.line(A, [0, 0, 0]), "wrong-shape places"),
+        (lambda: tr.line([0, 0], [1, 1]), "wrong-shape start"),
+        (lambda: tr.line(2 * A, B), "wrong-value start"),
+        (lambda: tr.line([0, 0, math.nan], [1, 1, 1]), "not-finite start"),
+        (lambda: tr.arc([0, 0, 0], [1, 0, 0], [2, 0, 0]), "infeasible via"),
+        (lambda: tr.arc([0, 0, 0], [1, 0, 0], [0, 0, 0]), "infeasible via"),
+        (lambda: tr.circle([0, 0, 0], [0, 0, 0], [1, 0, 0]), "out-of-range normal"),
+        (lambda: tr.circle([0, 0, 0], [0, 0, 1], [0, 0, 2]), "conflict start"),
+        (lambda: tr.circle([0, 0, 0], [0, 0, 1], [1, 0, 0], angle=0), "out-of-range angle"),
+        (lambda: tr.circle([0, 0], [0, 0, 1], [1, 0, 0]), "wrong-shape center"),
+        (lambda: tr.circle([0, 0, 0], [0, 0, 1], [1, 0, 0], orientation="free"), "wrong-value orientation"),
+        (lambda: tr.via([[0, 0, 0]]), "too-few places"),
+        (lambda: tr.via([[0, 0, 0], [1, 0, 0], [1, 0, 0]]), "duplicate points"),
+        (lambda: tr.poses(tr.line([0, 0, 0], [1, 0, 0]), 0), "wrong-shape motion"),
     ],
 )
 def test_bad_input(make, words):
-    with pytest.raises(InputError) as error:
+    with raises(InputError, words):
         make()
-    assert words in str(error.value)

@@ -8,6 +8,7 @@ import pytest
 import dalembert as dl
 from dalembert import trajectories as tr
 from dalembert.errors import InputError
+from errors import raises
 
 RNG = np.random.default_rng(2)
 A, B = RNG.normal(size=(2, 5, 3))
@@ -83,24 +84,20 @@ def test_random_series_keep_the_limits(name):
 @pytest.mark.parametrize(
     "make, words",
     [
-        (lambda: tr.sines(1, 0), "frequency must be 1 numbers > 0"),
-        (lambda: tr.sines([[1], [2]], [1]), "frequency must be 2 numbers > 0"),
-        (lambda: tr.sines([[1], [2]], [1, 2], [1, 2, 3]), "phase has shape (3,)"),
-        (lambda: tr.sines(np.nan, 1), "amplitude is nan"),
-        (lambda: tr.sines(1, 1, duration=0), "duration is 0"),
-        (lambda: tr.fourier(A, B[:3], 1), "a has shape (5, 3) and b (3, 3)"),
-        (lambda: tr.fourier(A, B, 0), "frequency is 0.0; it must be greater than 0 [Hz]"),
-        (lambda: tr.fourier(A, B, 1, start="slow"), "start must be one of 'free', 'rest'"),
-        (lambda: tr.fourier(A[:1], B[:1], 1, start="rest"), "two or more harmonics"),
-        (
-            lambda: tr.fourier(*np.ones((2, 2, 7)), 0.1, robot=dl.load("panda")),
-            "'panda_joint1' moves from -3.26116 to 2.38734 rad, beyond its limits -2.8973 to 2.8973 rad",
-        ),
-        (lambda: tr.random_fourier(dl.load("panda"), 0), "harmonics must be a whole number"),
-        (lambda: tr.random_fourier(dl.load("panda"), share=2), "0 < share ≤ 1"),
+        (lambda: tr.sines(1, 0), "out-of-range frequency"),
+        (lambda: tr.sines([[1], [2]], [1]), "out-of-range frequency"),
+        (lambda: tr.sines([[1], [2]], [1, 2], [1, 2, 3]), "wrong-shape phase"),
+        (lambda: tr.sines(np.nan, 1), "not-finite amplitude"),
+        (lambda: tr.sines(1, 1, duration=0), "out-of-range duration"),
+        (lambda: tr.fourier(A, B[:3], 1), "wrong-shape b"),
+        (lambda: tr.fourier(A, B, 0), "out-of-range frequency"),
+        (lambda: tr.fourier(A, B, 1, start="slow"), "wrong-value start"),
+        (lambda: tr.fourier(A[:1], B[:1], 1, start="rest"), "too-few a"),
+        (lambda: tr.fourier(*np.ones((2, 2, 7)), 0.1, robot=dl.load("panda")), "conflict robot"),
+        (lambda: tr.random_fourier(dl.load("panda"), 0), "out-of-range harmonics"),
+        (lambda: tr.random_fourier(dl.load("panda"), share=2), "out-of-range share"),
     ],
 )
 def test_bad_input(make, words):
-    with pytest.raises(InputError) as error:
+    with raises(InputError, words):
         make()
-    assert words in str(error.value)

@@ -12,6 +12,7 @@ import dalembert as dl
 from dalembert import trajectories as tr
 from dalembert.errors import InputError
 from dalembert.trajectories.time_scaling import Infeasible, Rows, controllable, fastest, span
+from errors import raises
 
 LINE = tr.line([0, 0, 0], [1, 0, 0])
 
@@ -222,39 +223,32 @@ def test_no_sets_are_told():
 @pytest.mark.parametrize(
     "make, words",
     [
-        (
-            lambda arm: tr.time_optimal(panda_path(), arm, torque=[87, 20, 87, 87, 12, 12, 12]),
-            "joint 'panda_joint2' needs",
-        ),
-        (lambda arm: tr.time_optimal(panda_path(), arm, torque=[87, 20, 87, 87, 12, 12, 12]), "its limit is 20 N m"),
+        (lambda arm: tr.time_optimal(panda_path(), arm, torque=[87, 20, 87, 87, 12, 12, 12]), "infeasible torque"),
+        (lambda arm: tr.time_optimal(panda_path(), arm, torque=[87, 20, 87, 87, 12, 12, 12]), "infeasible torque"),
         (
             lambda arm: tr.time_optimal(
                 tr.spline([[0, 0], [1, 0.5]], duration=1), dl.load("planar-2r"), torque=[3, 15]
             ),
-            "at s = 0 joint 'joint1' needs 19.62 N m to stand still; its limit is 3 N m",
+            "infeasible torque",
         ),
         (
             lambda arm: tr.time_optimal(tr.minimum_jerk(np.zeros(7), np.ones(7), 1), arm, limits=False),
-            "the path stands still at s = 0",
+            "wrong-value path",
         ),
-        (lambda arm: tr.time_optimal(LINE, acceleration=1, velocity=0), "the limit of velocity is 0"),
-        (lambda arm: tr.time_optimal(LINE, velocity=1), "there is no fastest motion: give one of them"),
-        (lambda arm: tr.time_optimal(LINE, torque=1), "torques and friction are a robot's: give robot="),
-        (lambda arm: tr.time_optimal(LINE, arm), "the motion has 3 coordinates and 'panda' has 7 joints"),
-        (lambda arm: tr.time_optimal(LINE, acceleration=1, grid=1), "grid must be a whole number, at least 2"),
-        (lambda arm: tr.time_optimal(LINE, acceleration=1, start_speed=-1), "start_speed is -1.0; it must"),
-        (lambda arm: tr.time_optimal(LINE, acceleration=1, start_speed=5), "no motion that keeps the limits"),
-        (lambda arm: tr.time_optimal(LINE, acceleration=1, velocity=1, end_speed=2), "is beyond the velocity limits"),
-        (lambda arm: tr.time_optimal(LINE, acceleration=[np.inf, 1, 1]), "nothing limits the speed on a part"),
-        (lambda arm: tr.time_optimal(tr.sines(1, 1), acceleration=1), "the path has no end"),
-        (lambda arm: tr.time_optimal(3, acceleration=1), "path must be a trajectory"),
-        (
-            lambda arm: tr.time_optimal(tr.spline([np.zeros(7), np.ones(7)], duration=1), arm),
-            "the path takes 'panda_joint4' 1.07 rad beyond its limits, first at s = 0",
-        ),
+        (lambda arm: tr.time_optimal(LINE, acceleration=1, velocity=0), "out-of-range velocity"),
+        (lambda arm: tr.time_optimal(LINE, velocity=1), "missing torque"),
+        (lambda arm: tr.time_optimal(LINE, torque=1), "missing robot"),
+        (lambda arm: tr.time_optimal(LINE, arm), "conflict robot"),
+        (lambda arm: tr.time_optimal(LINE, acceleration=1, grid=1), "out-of-range grid"),
+        (lambda arm: tr.time_optimal(LINE, acceleration=1, start_speed=-1), "out-of-range start_speed"),
+        (lambda arm: tr.time_optimal(LINE, acceleration=1, start_speed=5), "out-of-range start_speed"),
+        (lambda arm: tr.time_optimal(LINE, acceleration=1, velocity=1, end_speed=2), "out-of-range end_speed"),
+        (lambda arm: tr.time_optimal(LINE, acceleration=[np.inf, 1, 1]), "missing velocity"),
+        (lambda arm: tr.time_optimal(tr.sines(1, 1), acceleration=1), "unsupported path"),
+        (lambda arm: tr.time_optimal(3, acceleration=1), "wrong-type"),
+        (lambda arm: tr.time_optimal(tr.spline([np.zeros(7), np.ones(7)], duration=1), arm), "infeasible path"),
     ],
 )
 def test_bad_input(make, words):
-    with pytest.raises(InputError) as error:
+    with raises(InputError, words):
         make(dl.load("panda"))
-    assert words in str(error.value)

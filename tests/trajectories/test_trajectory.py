@@ -13,6 +13,7 @@ import dalembert as dl
 from dalembert import trajectories as tr
 from dalembert.errors import InputError
 from dalembert.reference import Reference
+from errors import raises
 
 
 def test_they_are_references_found_from_the_front_door():
@@ -34,9 +35,9 @@ def test_samples():
     assert all(np.array_equal(a, b) for a, b in zip((x, xd, xdd), motion(t), strict=True))
     assert len(motion.sample(0.1).t) == 11, "no second end by rounding"
     assert len(tr.sines(1, 1).sample(0.5, until=2).t) == 5
-    with pytest.raises(InputError, match="goes on for ever: say until when"):
+    with raises(InputError, "missing until"):
         tr.sines(1, 1).sample(0.1)
-    with pytest.raises(InputError, match="dt is 0"):
+    with raises(InputError, "out-of-range dt"):
         motion.sample(0)
 
 
@@ -69,7 +70,7 @@ def test_plot(tmp_path):
     circle = tr.circle([0, 0, 0], [0, 0, 1], [1, 0, 0]).plot()
     assert circle.axes[1].get_ylabel() == "dx/ds [m/m]" and circle.axes[-1].get_xlabel() == "s [m]"
     tr.fourier(np.ones((3, 1)), np.ones((3, 1)), 0.5).plot().savefig(tmp_path / "fourier.png")
-    with pytest.raises(InputError, match="points must be a whole number, at least 2"):
+    with raises(InputError, "out-of-range points"):
         tr.cubic(0, 1, 1).plot(points=1)
     plt.close("all")
 
@@ -84,9 +85,9 @@ def test_without_matplotlib_a_sentence_says_what_to_install(monkeypatch):
 def test_times_that_are_none():
     motion = tr.cubic(0, 1, 1)
     for t in (np.nan, np.inf, [0.0, np.nan]):
-        with pytest.raises(InputError, match="it must be a finite number"):
+        with raises(InputError, "not-finite t"):
             motion(t)
-    with pytest.raises(InputError, match="t must be a rectangular array of real numbers"):
+    with raises(InputError, "wrong-type t"):
         motion("now")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from dalembert.arguments import Array
 from dalembert.display import VerdictMark
 from dalembert.findings import Finding, FindingColumn, Findings, Severity
 from dalembert.system import Jointed
+
+if TYPE_CHECKING:
+    from dalembert.bounds.quantities import Quantity
 
 MIN_ATTAINED_PART = 1e-9  # of what lengths allow: less is nothing
 
@@ -39,7 +42,7 @@ class Bound:
     @staticmethod
     def of(
         robot: Jointed,
-        quantity: Any,
+        quantity: Quantity,
         certified: float,
         attained: float,
         state: Array,

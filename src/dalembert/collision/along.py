@@ -18,7 +18,7 @@ from dalembert.collision.world import World, WorldArrays
 from dalembert.errors import InputError
 
 Array = NDArray[np.float64]
-MOST = 1_000_000  # samples of a motion
+MAX_STEPS = 1_000_000  # samples of a motion
 
 
 class Extremes(Protocol):
@@ -108,10 +108,21 @@ def sample_motion(motion: Motion, dt: float) -> tuple[Array, Array]:
     """(t, q) of a motion with an end, at equal steps of at most dt [s]."""
     step = number("dt", dt, "s", above=0.0)
     if not np.isfinite(motion.duration):
-        raise InputError("this motion goes on for ever: make it with a duration=, that of a period for instance")
+        raise InputError(
+            "missing",
+            "duration",
+            problem="the motion has no end",
+            remedy="Make it with a duration, for example that of a period.",
+        )
     count = int(np.ceil(motion.duration / step)) + 1
-    if count > MOST:
-        raise InputError(f"steps of {step:g} s are {count:,} of this motion, more than {MOST:,}: take longer ones")
+    if count > MAX_STEPS:
+        raise InputError(
+            "too-large",
+            "dt",
+            step,
+            problem=f"steps of {step:g} s divide this motion into {count:,}, more than {MAX_STEPS:,}",
+            remedy="Use a longer `dt`.",
+        )
     t = np.linspace(0.0, motion.duration, max(count, 2))
     return t, motion(t)[0]
 
@@ -131,7 +142,7 @@ def contact_spans(
     elif isinstance(motion, Sampled):
         t, q = motion.t, motion.q
     else:
-        raise InputError(f"contacts are looked for along a run or a trajectory, not {type(motion).__name__}")
+        raise InputError("wrong-type", "motion", motion, expected="a Run or a Trajectory")
     return find_spans(read_collision(of), t, q, world, within)
 
 
@@ -148,7 +159,7 @@ def certify_motion(
     dt²/8 of its largest acceleration, as `limits()` have it, is believed: if these were sampled, so is the verdict."""
     if not isinstance(motion, Motion):
         raise InputError(
-            f"a motion is a trajectory of the joints, not {type(motion).__name__}; a run has contact_spans"
+            "wrong-type", "motion", motion, expected="a trajectory of the joints (a Run has contact_spans)"
         )
     t, q = sample_motion(motion, dt)
     off, proved = motion.stray(t[:-1], t[1:]) if isinstance(motion, Bounded) else None, True
@@ -156,5 +167,9 @@ def certify_motion(
         limits = motion.limits()
         off, proved = np.diff(t)[:, None] ** 2 / 8.0 * np.asarray(limits.acceleration, float), limits.how != "sampled"
     if not np.isfinite(off).all():
-        raise InputError("the acceleration of this motion has no bound, so that nothing is known between samples")
+        raise InputError(
+            "not-proved",
+            "motion",
+            problem="the acceleration of the motion has no known bound, so nothing is certain between samples",
+        )
     return replace(certify_path(of, q, world, clear=clear, stray=off), proved=proved, times=t)

@@ -475,7 +475,7 @@ def _arrays(world: World | WorldArrays | None) -> WorldArrays:
     if isinstance(world, WorldArrays):
         return world
     if not isinstance(world, World):
-        raise InputError(f"a world is a dl.World, World().floor(0.0).box(…), not {type(world).__name__}")
+        raise InputError("wrong-type", "world", world, expected="a World, such as World().floor(0.0).box(…)")
     return world.arrays()
 
 

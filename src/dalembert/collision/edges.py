@@ -23,7 +23,7 @@ from dalembert.collision.world import World, WorldArrays
 from dalembert.errors import InputError
 
 Array = NDArray[np.float64]
-LARGEST = 1e3  # [m, rad]
+MAX_EDGE = 1e3  # [m, rad]
 UNIT = 2.0**-24  # of float32
 STEPS = (
     64  # roundings, relative to the sizes of what goes in, of the distance of a sphere from an obstacle: 20, and room
@@ -116,13 +116,20 @@ def certify_edge(
     n = collision.model.n
     a, b = (np.atleast_2d(array(name, q, (n,), (None, n))) for name, q in (("q0", q0), ("q1", q1)))
     if a.shape != b.shape:
-        raise InputError(f"q0 has shape {a.shape} and q1 {b.shape}; an edge has one end for each start")
+        raise InputError(
+            "wrong-shape", "q1", problem=f"`q0` has shape {a.shape} and `q1` {b.shape}; each start needs one end"
+        )
     off = np.broadcast_to(array("stray", stray, (), (n,), a.shape, least=0.0), a.shape)
     wanted = number("clear", clear, "m", least=0.0)
     tables = collision.distances(a[:0], world).world
     extent = np.maximum(np.abs(a), np.abs(b)).max(axis=0, initial=0.0) + off.max(axis=0, initial=0.0)
-    if not (extent <= LARGEST).all():
-        raise InputError(f"an edge reaches {extent.max():g} rad or m; edges are certified to {LARGEST:g}")
+    if not (extent <= MAX_EDGE).all():
+        raise InputError(
+            "too-large",
+            "q1",
+            extent.max(),
+            problem=f"an edge reaches {extent.max():g} rad or m, more than {MAX_EDGE:g}",
+        )
     beyond = np.zeros(len(a), bool)  # of the limits, where links may meet that never do within
     if len(collision.spheres.apart):
         beyond = np.any([collision.outside(x) for x in (a - off, a + off, b - off, b + off)], axis=0)
@@ -161,7 +168,7 @@ def certify_path(
     collision = read_collision(of)
     points = array("q", q, (None, collision.model.n))
     if len(points) < 2:
-        raise InputError("a path has at least two waypoints")
+        raise InputError("too-few", "q", expected="at least two waypoints")
     return certify_edge(collision, points[:-1], points[1:], world, clear=clear, stray=stray, float32=float32)
 
 

@@ -74,8 +74,10 @@ def enclose(
         beyond[link] = max(excess, beyond.get(link, 0.0))
     if not rows:
         raise InputError(
-            f"{model.name!r} has no shapes, so nothing is known of what it may touch: add <collision> elements to its "
-            "description, or give spheres of your own (SphereModel.load)"
+            "missing",
+            "robot",
+            problem=f"{model.name!r} has no shapes to check for contact",
+            remedy="Add <collision> elements to its description, or load spheres with SphereModel.load.",
         )
     fine = on_links(model, {link: np.concatenate(found) for link, found in rows.items()})
     spheres = sphere_model(model, fine, max(reached.values()))
@@ -264,7 +266,7 @@ def row_of(geometry: Geometry) -> tuple[str, list[float], Array]:
             return "capsules", ends, np.array([r, r, length / 2 + r])
         case Sphere(r):
             return "spheres", [0.0, 0.0, 0.0, r], np.array([r, r, r])
-    raise InputError(f"a {type(geometry).__name__} is no solid that spheres could enclose")
+    raise InputError("wrong-type", "geometry", geometry, expected="a solid")
 
 
 class _Cells:

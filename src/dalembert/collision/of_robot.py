@@ -59,9 +59,14 @@ def collision(
     are looked for beside the description, and in `package_dirs`."""
     if spheres is not None:
         if tolerance is not None or package_dirs:
-            raise InputError("`tolerance` and `package_dirs` have no effect on given `spheres`; leave them out")
+            raise InputError(
+                "no-effect",
+                "spheres",
+                problem="`tolerance` and `package_dirs` have no effect on given `spheres`",
+                remedy="Leave them out.",
+            )
         if not isinstance(spheres, (SphereModel, str, PathLike)):
-            raise InputError(f"`spheres` must be a SphereModel or the name of its file, got {type(spheres).__name__}")
+            raise InputError("wrong-type", "spheres", spheres, expected="a SphereModel or the name of its file")
         own = spheres if isinstance(spheres, SphereModel) else SphereModel.load(str(spheres), robot.model)
         need_links(robot.model, own)
         return Collision(robot.model, own.without(*read_pairs(allow)))

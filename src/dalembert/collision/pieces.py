@@ -78,7 +78,12 @@ class Pieces:
         parts = []
         for piece in text["pieces"]:
             if not 0 <= piece["link"] < links:
-                raise InputError(f"a piece belongs to coarse sphere {piece['link']}: there are {links}, from 0")
+                raise InputError(
+                    "wrong-value",
+                    "piece",
+                    piece["link"],
+                    problem=f"a piece belongs to coarse sphere {piece['link']}: there are {links}, from 0",
+                )
             radius = number("radius", piece["radius"], "m", least=0.0)
             parts.append((int(piece["link"]), array("corners", piece["corners"], (None, 3)), radius))
         return Pieces.make(parts, over)

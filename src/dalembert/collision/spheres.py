@@ -142,11 +142,16 @@ class SphereModel:
             read = parse_toml if file.suffix.lower() == ".toml" else json.loads
             text = read(file.read_text(encoding="utf-8-sig"))
         except OSError as error:
-            raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+            raise InputError("not-readable", "path", problem=f"{file}: cannot be read: {error.strerror}") from None
         except ValueError as error:
-            raise InputError(f"{file}: no TOML and no JSON that can be read ({error})") from None
+            raise InputError("syntax", "path", problem=f"{file} is neither TOML nor JSON ({error})") from None
         if not isinstance(text, dict) or not text.get("spheres"):
-            raise InputError(f"{file}: there are no spheres in it: spheres = {{link = [[x, y, z, radius], …], …}}")
+            raise InputError(
+                "missing",
+                "spheres",
+                problem=f"{file} contains no spheres",
+                remedy="Write spheres = {link = [[x, y, z, radius], …], …}.",
+            )
         for word in text:
             if word not in WORDS:
                 raise unknown(f"word of spheres in {file}", word, WORDS)
@@ -155,7 +160,11 @@ class SphereModel:
         except UnknownNameError:
             raise
         except (KeyError, TypeError, IndexError) as error:
-            raise InputError(f"{file}: not as `save` writes it ({type(error).__name__}: {error})") from None
+            raise InputError(
+                "not-readable",
+                "path",
+                problem=f"{file} does not have the format of `save` ({type(error).__name__}: {error})",
+            ) from None
         if model is not None:
             need_links(model, found)
         return found
@@ -166,7 +175,7 @@ def read_pairs(pairs: object) -> list[tuple[str, str]]:
     rows: list[Any] = list(pairs) if isinstance(pairs, (list, tuple, set, frozenset)) else [pairs]
     for pair in rows:
         if not isinstance(pair, (list, tuple)) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
-            raise InputError(f"`allow` must be a list of pairs of link names, [('a', 'b')], got {pairs!r:.60}")
+            raise InputError("wrong-type", "allow", pairs, expected="a list of pairs of link names, [('a', 'b')]")
     return [(a, b) for a, b in rows]
 
 
@@ -175,7 +184,11 @@ def need_links(model: Model, spheres: SphereModel) -> None:
     known = {frame.name: frame.body for frame in model.frames}
     for link, body in zip(spheres.coarse.link, spheres.coarse.body.tolist(), strict=True):
         if known.get(link, body) != body or not BASE <= body < len(model.bodies):
-            raise InputError(f"the spheres are not those of {model.name!r}: {link!r} is on another body there")
+            raise InputError(
+                "conflict",
+                "spheres",
+                problem=f"the spheres are not those of {model.name!r}: {link!r} is on another body there",
+            )
 
 
 def _rows(spheres: Spheres) -> list[list[float]]:
@@ -192,11 +205,17 @@ def _saved(text: Mapping[str, Any]) -> SphereModel:
     pairs, apart = (np.array(text.get(word, ()), np.int64).reshape(-1, 2) for word in ("pairs", "apart"))
     for some in (pairs, apart):
         if some.size and not 0 <= some.min() <= some.max() < len(links):
-            raise InputError(f"a pair names a sphere that is not there: there are {len(links)} coarse ones, from 0")
+            raise InputError(
+                "wrong-value",
+                "pairs",
+                problem=f"a pair names a sphere that does not exist: there are {len(links)} coarse ones, from 0",
+            )
     over = np.linalg.norm(fine[:, :3] - coarse[parent, :3], axis=1) + fine[:, 3] - coarse[parent, 3]
     for wrong, what in ((fine[:, 3] < 0, "has a negative radius"), (over > 1e-9, "does not lie within the coarse one")):
         if wrong.any():
-            raise InputError(f"a sphere of {names[parent[int(wrong.argmax())]]!r} {what}")
+            raise InputError(
+                "wrong-value", "spheres", problem=f"a sphere of {names[parent[int(wrong.argmax())]]!r} {what}"
+            )
     return SphereModel(
         Spheres(body, coarse[:, :3], coarse[:, 3], tuple(names)),
         Spheres(body[parent], fine[:, :3], fine[:, 3], tuple(names[k] for k in parent)),
@@ -212,7 +231,7 @@ def _saved(text: Mapping[str, Any]) -> SphereModel:
 
 def _given(text: Mapping[str, Any], model: Model | None) -> SphereModel:
     if model is None:
-        raise InputError("spheres by link are read for a robot: give its model")
+        raise InputError("missing", "model", problem="spheres by link need the model of a robot")
     rows = {name: array(f"the spheres of {name}", value, (None, 4)) for name, value in text["spheres"].items()}
     over = number("overestimate", text.get("overestimate", 0.0), "m", least=0.0)
     found = sphere_model(model, on_links(model, rows), over)
@@ -223,7 +242,7 @@ def _given(text: Mapping[str, Any], model: Model | None) -> SphereModel:
     index = {name: k for k, name in enumerate(found.coarse.link)}
     for pair in text["pairs"]:
         if not isinstance(pair, list) or len(pair) != 2 or pair[0] == pair[1]:
-            raise InputError(f"a pair is the names of two links, got {pair!r}")
+            raise InputError("wrong-type", "pairs", pair, expected="pairs of link names")
         for name in pair:
             if name not in index:
                 raise unknown("link with spheres", name, index)
@@ -238,14 +257,14 @@ def on_links(model: Model, rows: Mapping[str, Array]) -> Spheres:
     for name, values in rows.items():
         frame = model.frame(name)
         if not (values[:, 3] >= 0).all():
-            raise InputError(f"a sphere of {name!r} has a negative radius")
+            raise InputError("out-of-range", "radius", problem=f"a sphere of {name!r} has a negative radius")
         R, p = np.array(frame.pose.R, float), np.array(frame.pose.p, float)
         body += [frame.body] * len(values)
         center.append(values[:, :3] @ R.T + p)
         radius.append(values[:, 3])
         link += [name] * len(values)
     if not link:
-        raise InputError(f"{model.name!r} has no shapes to enclose in spheres")
+        raise InputError("missing", "robot", problem=f"{model.name!r} has no shapes to enclose in spheres")
     return Spheres(np.array(body, np.int64), np.concatenate(center), np.concatenate(radius), tuple(link))
 
 

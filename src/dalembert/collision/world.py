@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 FAR = 1e6  # [m] where rows that pad an array lie
 COLUMNS = {"half_spaces": 4, "spheres": 4, "capsules": 7, "boxes": 15, "cylinders": 8}
 LARGE = 50.0  # [m] a mesh that is longer is one in millimeters
-MOST = 1e5  # [m] beyond it, distances to the obstacle say little in float32 and padding is no longer far
+MAX_EXTENT_M = 1e5  # [m] beyond it, distances to the obstacle say little in float32 and padding is no longer far
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,11 @@ class WorldArrays:
         for kind, columns in COLUMNS.items():
             rows = array(kind, getattr(self, kind), (None, columns))  # NaN would be nowhere near anything
             if len(self.names.get(kind, ())) != len(rows):
-                raise InputError(f"{kind} has {len(rows)} rows and {len(self.names.get(kind, ()))} names: one for each")
+                raise InputError(
+                    "wrong-shape",
+                    "names",
+                    problem=f"{kind} has {len(rows)} rows and {len(self.names.get(kind, ()))} names",
+                )
 
     def tables(self) -> tuple[Array, ...]:
         """The five arrays in the order of COLUMNS."""
@@ -87,7 +91,7 @@ class World:
         n = n / (np.abs(n).max() or 1.0)  # whose square neither vanishes nor is too large
         length = float(np.linalg.norm(n))
         if not length:
-            raise InputError(f"the normal of {name!r} is zero; it must point out of the solid")
+            raise InputError("out-of-range", "normal", problem=f"the normal of {name!r} must not be zero")
         return self._with(name, "half_spaces", [*(n / length), number("offset", offset, "m")])
 
     def floor(self, height: float = 0.0, name: str = "floor") -> World:
@@ -129,7 +133,13 @@ class World:
         side, below = number("cell", cell, "m", above=0.0), number("depth", depth, "m", above=0.0)
         x0 = _point(xyz)
         if not (z > -below).all():
-            raise InputError(f"a height of {name!r} lies below its bottom, depth {below:g} m: give more depth")
+            raise InputError(
+                "out-of-range",
+                "depth",
+                depth,
+                problem=f"a height of {name!r} lies below its bottom, depth {below:g} m",
+                remedy="Use a larger depth.",
+            )
         i, j = np.indices(z.shape)
         center = np.stack((x0[0] + side * i, x0[1] + side * j, x0[2] + 0.5 * (z - below)), -1).reshape(-1, 3)
         half = np.stack((np.full(z.shape, side / 2), np.full(z.shape, side / 2), 0.5 * (z + below)), -1).reshape(-1, 3)
@@ -160,15 +170,28 @@ class World:
             given = array(f"the faces of {name!r}", mesh[1], (None, 3), least=0.0)
             faces = given.astype(np.int64)
             if (faces != given).any():
-                raise InputError(f"the faces of {name!r} are three whole numbers each, the vertices that they join")
+                raise InputError(
+                    "wrong-type",
+                    "mesh",
+                    problem=f"the faces of {name!r} must be three whole numbers each, the vertices that they join",
+                )
         else:
-            raise InputError(f"the mesh of {name!r} is a file or (vertices, faces), not {type(mesh).__name__}")
+            raise InputError("wrong-type", "mesh", mesh, expected="a file or (vertices, faces)")
         if not len(faces) or faces.max() >= len(corners):
-            raise InputError(f"the mesh of {name!r} has no faces, or one of a vertex that it has not")
+            raise InputError(
+                "wrong-value",
+                "mesh",
+                problem=f"the mesh of {name!r} has no faces, or a face refers to a vertex that does not exist",
+            )
         corners = corners * number("scale", scale, above=0.0)
         if float(np.ptp(corners, axis=0).max()) > LARGE:
             size = float(np.ptp(corners, axis=0).max())
-            raise InputError(f"the mesh of {name!r} is {size:g} m long: if it is in millimeters, give scale=0.001")
+            raise InputError(
+                "wrong-unit",
+                "scale",
+                problem=f"the mesh of {name!r} is {size:g} m long",
+                remedy="If it is in millimeters, pass scale=0.001.",
+            )
         rows, over = enclose_mesh(corners, faces, number("tolerance", tolerance, "m", above=0.0))
         R = np.array(from_rpy(array("rpy", rpy, (3,)).tolist()), float)
         rows[:, :3] = rows[:, :3] @ R.T + _point(xyz)
@@ -181,14 +204,19 @@ class World:
 
     def _with(self, name: str, kind: str, rows: ArrayLike, over: float = 0.0) -> World:
         if not isinstance(name, str) or not name:
-            raise InputError(f"an obstacle has a name, some text; got {name!r:.60}")
+            raise InputError("wrong-type", "name", name, expected="a text that is not empty")
         if name in self.names:
-            raise InputError(f"the world already has an obstacle {name!r}: give this one another name")
+            raise InputError("duplicate", "name", name, problem=f"the world already has an obstacle {name!r}")
         table = np.atleast_2d(np.array(rows, float))
         if not len(table):
-            raise InputError(f"the obstacle {name!r} is empty")
-        if (np.abs(table) > MOST).any():
-            raise InputError(f"the obstacle {name!r} is larger or farther away than {MOST:g} m; lengths are in meters")
+            raise InputError("wrong-value", kind, problem=f"the obstacle {name!r} is empty")
+        if (np.abs(table) > MAX_EXTENT_M).any():
+            raise InputError(
+                "too-large",
+                kind,
+                problem=f"the obstacle {name!r} is larger or farther away than {MAX_EXTENT_M:g} m; lengths are in "
+                "meters",
+            )
         return replace(self, obstacles=(*self.obstacles, Obstacle(name, kind, table, over)))
 
     # ----------------------------------------------------------------------------------------------------- arrays
@@ -216,9 +244,9 @@ class World:
         try:
             text = parse_toml(file.read_text(encoding="utf-8-sig"))
         except OSError as error:
-            raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+            raise InputError("not-readable", "path", problem=f"{file}: cannot be read: {error.strerror}") from None
         except ValueError as error:
-            raise InputError(f"{file}: no TOML that can be read ({error})") from None
+            raise InputError("syntax", "path", problem=f"{file} is not TOML ({error})") from None
         world = World()
         for kind, rows in text.items():
             if kind not in READABLE:
@@ -233,7 +261,7 @@ READABLE = ("half_space", "floor", "sphere", "points", "capsule", "box", "cylind
 
 def _read(world: World, kind: str, row: Any, file: Path) -> World:
     if not isinstance(row, dict):
-        raise InputError(f"{file}: [[{kind}]] is a table, with a name and sizes")
+        raise InputError("wrong-type", kind, row, problem=f"{file}: [[{kind}]] must be a table with a name and sizes")
     if kind == "mesh" and isinstance(row.get("mesh"), str):
         row = {**row, "mesh": file.parent / row["mesh"]}
     words = inspect.signature(getattr(world, kind)).parameters
@@ -242,11 +270,13 @@ def _read(world: World, kind: str, row: Any, file: Path) -> World:
             raise unknown(f"word of {kind} {row.get('name', '')!r} in {file}", word, words)
     lacking = [word for word, p in words.items() if p.default is p.empty and word not in row]
     if lacking:
-        raise InputError(f"{file}: {kind} {row.get('name', '')!r} lacks {' and '.join(lacking)}")
+        raise InputError(
+            "missing", kind, problem=f"{file}: {kind} {row.get('name', '')!r} lacks {' and '.join(lacking)}"
+        )
     try:
         found: World = getattr(world, kind)(**row)
     except InputError as error:
-        raise InputError(f"{file}: {kind}: {error}") from None
+        raise InputError("wrong-value", kind, problem=f"{file}: {kind}: {error}") from None
     return found
 
 

@@ -78,10 +78,8 @@ def signature(
     sizes = dict(zip(names, map(prod, inputs), strict=True))
     for end, shape in zip(ends, outputs, strict=True):
         if end in sizes and (not results or sizes[end] != prod(shape)):
-            raise InputError(
-                f"the result {end!r} of {name} cannot take the place of the argument of that name: give results=, or "
-                "rename the argument"
-            )
+            problem = f"the result {end!r} of {name} cannot take the place of the argument of that name"
+            raise InputError("conflict", "results", problem=problem, remedy="Pass results=, or rename the argument.")
     return Signature(function_name(name, C_WORDS), names, tuple(inputs), ends, tuple(outputs), kind)
 
 

@@ -129,11 +129,13 @@ def plainly(ufunc: np.ufunc, single: Callable[[], np.ufunc], *arguments: object)
     out = arguments[ufunc.nin] if len(arguments) == ufunc.nin + 1 else None
     arguments = arguments if out is None else arguments[:-1]
     if is_lazy(arguments):
-        raise InputError("Dask arrays go to the kernel, not to its ufunc")
+        problem = "a ufunc cannot take Dask arrays"
+        raise InputError("wrong-type", "arguments", problem=problem, remedy="Pass them to the kernel.")
     if out is not None and not isinstance(out, (np.ndarray, tuple)):
-        raise InputError(f"out must be a NumPy array, got {type(out).__name__}")
+        raise InputError("wrong-type", "out", out, expected="a NumPy array")
     if any(type(a) not in PLAIN and labels_of(a) is not None for a in arguments):
-        raise InputError("a kernel knows no names of columns: give .to_numpy()")  # what has joints puts them in order
+        problem = "a kernel cannot take named columns"
+        raise InputError("wrong-type", "arguments", problem=problem, remedy="Pass .to_numpy().")
     arrays = [a if type(a) in PLAIN else plain_array(a) for a in arguments]
     function = single() if is_single(arrays) else ufunc
     return function(*arrays) if out is None else function(*arrays, out=out)

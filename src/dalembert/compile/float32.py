@@ -161,8 +161,10 @@ def _sides(kernel: Kernel, box: Mapping[str, Any]) -> list[tuple[Array, Array]]:
     """(lower, upper) of every argument, in its shape."""
     if not isinstance(box, Mapping):
         raise InputError(
-            f"a box is a dictionary of the arguments' ranges, {{{kernel.arguments[0]!r}: (lower, upper), …}}; "
-            f"got {type(box).__name__}"
+            "wrong-type",
+            "box",
+            box,
+            expected=f"a dictionary of the arguments' ranges, {{{kernel.arguments[0]!r}: (lower, upper), …}}",
         )
     for name in box:
         if name not in kernel.arguments:
@@ -170,16 +172,18 @@ def _sides(kernel: Kernel, box: Mapping[str, Any]) -> list[tuple[Array, Array]]:
     sides = []
     for name, shape in zip(kernel.arguments, kernel.inputs, strict=True):
         if name not in box:
-            raise InputError(f"the box lacks {name}: {kernel.name} takes {', '.join(kernel.arguments)}")
+            problem = f"the box must contain {name}, because {kernel.name} takes {', '.join(kernel.arguments)}"
+            raise InputError("missing", "box", problem=problem)
         pair = box[name]
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise InputError(f"the range of {name} is a pair (lower, upper), got {pair!r:.60}")
+            problem = f"the range of {name} must be a pair (lower, upper), got {pair!r:.60}"
+            raise InputError("wrong-shape", "box", pair, problem=problem)
         ends = []
         for word, end in zip(("lower", "upper"), pair, strict=True):
             x = array(f"the {word} end of {name}", end, (), shape)
             ends.append(np.array(np.broadcast_to(x, shape)))
         if not np.all(ends[0] <= ends[1]):
-            raise InputError(f"the lower end of {name} is above its upper end")
+            raise InputError("wrong-order", "box", problem=f"the lower end of {name} is above its upper end")
         sides.append((ends[0], ends[1]))
     return sides
 

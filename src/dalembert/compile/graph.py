@@ -28,7 +28,8 @@ MOST = 2_000_000  # operations as they are traced, of which a half or less are l
 def _most() -> int:
     text = os.environ.get(LIMIT) or str(MOST)
     if not text.isdecimal():
-        raise InputError(f"{LIMIT}={text!r} in the environment must be a whole number of operations")
+        problem = f"{LIMIT}={text!r} in the environment must be a whole number of operations"
+        raise InputError("wrong-value", "environment", text, problem=problem)
     return int(text)
 
 
@@ -53,10 +54,12 @@ class Graph:
     def _append(self, key: tuple[Any, ...], operation: str, operands: tuple[int, ...], value: object) -> int:
         index = self._known[key] = len(self.operation)
         if index >= self.most:
-            raise InputError(
+            problem = (
                 f"{self.name} takes more than {self.most:,} operations for this system, and would take minutes and "
-                f"gigabytes to compile; {LIMIT}={10 * self.most} in the environment allows ten times as many"
+                "gigabytes to compile"
             )
+            remedy = f"Set {LIMIT}={10 * self.most} in the environment to allow ten times as many."
+            raise InputError("too-large", "operations", self.most, problem=problem, remedy=remedy)
         self.operation.append(operation)
         self.operands.append(operands)
         self.value.append(value)

@@ -174,18 +174,21 @@ class Kernel:
     def _explain(self, arguments: tuple[object, ...]) -> None:
         """Raise an InputError if number or shapes of the arguments are wrong; NumPy would speak of operands."""
         if len(arguments) != len(self.inputs):
-            raise InputError(f"{self.name} takes {', '.join(self.arguments)}; got {len(arguments)} arguments")
+            problem = f"{self.name} takes {', '.join(self.arguments)}, got {len(arguments)} arguments"
+            raise InputError("wrong-shape", "arguments", len(arguments), problem=problem)
         for name, core, a in zip(self.arguments, self.inputs, arguments, strict=True):
             shape = plain_array(a, name).shape
             if len(shape) < len(core) or shape[len(shape) - len(core) :] != core:
-                raise InputError(f"{name} of {self.name} has shape {shape}; it must end in {core}")
+                problem = f"{name} of {self.name} must have a shape that ends in {core}, got {shape}"
+                raise InputError("wrong-shape", name, a, problem=problem)
 
     def interpret(self, *arguments: ArrayLike) -> Any:
         """One state, evaluated step by step in Python: the same bits as the compiled code."""
         arrays = [np.asarray(a, float) for a in arguments]
         if [a.shape for a in arrays] != list(self.inputs):
             got = ", ".join(str(a.shape) for a in arrays)
-            raise InputError(f"{self.name} is interpreted for one state, {self.signature}; got shapes {got}")
+            problem = f"{self.name} is interpreted for one state, {self.signature}, got shapes {got}"
+            raise InputError("wrong-shape", "arguments", problem=problem)
         flat = [a.reshape(-1).tolist() for a in arrays]
         results = interpret(self.program, flat)
         shaped = [np.array(r).reshape(s) for r, s in zip(results, self.outputs, strict=True)]
@@ -196,11 +199,13 @@ class Kernel:
         each, of shape (*output, *argument). Called on a derivative it gives the second order."""
         places = [self._place(w) for w in wrt]
         if not places:
-            raise InputError(f"say with respect to which argument of {self.name}: {', '.join(self.arguments)}")
+            problem = f"wrt must name arguments of {self.name}: {', '.join(self.arguments)}"
+            raise InputError("missing", "wrt", problem=problem)
         if len(set(places)) != len(places):
-            raise InputError(f"an argument of {self.name} is named twice")
+            raise InputError("duplicate", "wrt", problem=f"wrt names an argument of {self.name} twice")
         if not 0 <= of < len(self.outputs):
-            raise InputError(f"{self.name} has {len(self.outputs)} outputs; there is no output {of}")
+            problem = f"{self.name} has {len(self.outputs)} outputs, so that output {of} does not exist"
+            raise InputError("out-of-range", "of", of, problem=problem)
 
         def function(*arguments: Scalar) -> Scalar:
             flat = [_flat(a, shape) for a, shape in zip(arguments, self.inputs, strict=True)]
@@ -227,7 +232,8 @@ class Kernel:
                 raise unknown(f"argument of {self.name}", argument, self.arguments)
             return self.arguments.index(argument)
         if not 0 <= argument < len(self.inputs):
-            raise InputError(f"{self.name} has {len(self.inputs)} arguments; there is no argument {argument}")
+            problem = f"{self.name} has {len(self.inputs)} arguments, so that argument {argument} does not exist"
+            raise InputError("out-of-range", "wrt", argument, problem=problem)
         return argument
 
     def c_source(
@@ -332,7 +338,7 @@ def compile_function(
     It is called once, with nested lists of trace nodes of the shapes `inputs`, and returns one result, or
     a tuple if there are several `outputs`, as nested sequences of those shapes."""
     if not inputs or not outputs:
-        raise InputError(f"{name} needs at least one argument and one result")
+        raise InputError("missing", "arguments", problem=f"{name} needs at least one argument and one result")
     graph = Graph(name)
     traced = [_nested([graph.input(k, j) for j in range(prod(shape))], shape) for k, shape in enumerate(inputs)]
     result = function(*traced)

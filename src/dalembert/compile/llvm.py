@@ -98,7 +98,8 @@ def _level() -> int:
     """The level of LLVM's code generation. Level 0 compiles small kernels in a third of the time, to the same bits."""
     text = os.environ.get(LEVEL, "1")
     if text not in ("0", "1", "2", "3"):
-        raise InputError(f"{LEVEL} must be 0, 1, 2 or 3, got {text!r}; unset it for the default, 1")
+        problem = f"{LEVEL} in the environment must be 0, 1, 2 or 3, got {text!r}"
+        raise InputError("wrong-value", "environment", text, problem=problem, remedy="Unset it for the default, 1.")
     return int(text)
 
 

@@ -115,9 +115,11 @@ def _check_truths(graph: Graph, needed: set[int], roots: Sequence[int]) -> None:
         return
     as_numbers = {k for i in needed for k in graph.operands[i][graph.operation[i] == "where" :]}
     if not truths.isdisjoint(as_numbers.union(roots)):
-        raise InputError("a comparison is used as a number: where(a < b, 1.0, 0.0) is one")
+        problem = "a comparison is used as a number: where(a < b, 1.0, 0.0) is one"
+        raise InputError("wrong-type", "where", problem=problem)
     if any(graph.operands[i][0] not in truths for i in choices):
-        raise InputError("where(condition, a, b) chooses by a comparison, such as x > 0.0, not by a number")
+        problem = "where(condition, a, b) chooses by a comparison, such as x > 0.0, not by a number"
+        raise InputError("wrong-type", "where", problem=problem)
 
 
 def _fusions(graph: Graph, needed: set[int], roots: set[int]) -> dict[int, tuple[int, int]]:

@@ -109,7 +109,8 @@ def checked(threads: int | str) -> int:
     if threads == "all":
         return available()
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise InputError(f"threads must be a positive number or 'all', got {threads!r}")
+        problem = f"threads must be a positive number or 'all', got {threads!r}"
+        raise InputError("wrong-value", "threads", threads, problem=problem)
     return min(int(threads), available())
 
 

@@ -64,10 +64,11 @@ class WasmModule:
 def assemble_wasm(entries: Mapping[str, Entry]) -> WasmModule:
     """One module that exports each kernel, rollout or search under its name."""
     if not entries:
-        raise InputError("a WebAssembly module needs at least one kernel")
+        raise InputError("missing", "kernels", problem="a WebAssembly module needs at least one kernel")
     for name in OWN_EXPORTS:
         if name in entries:
-            raise InputError(f"the module itself exports {name!r}: give that kernel another name")
+            problem = f"the module itself exports {name!r}"
+            raise InputError("duplicate", "name", name, problem=problem, remedy="Give that kernel another name.")
     signatures = {name: _signature(entry) for name, entry in entries.items()}
     symbols = {name: f"entry_{k}" for k, name in enumerate(entries)}
 
@@ -222,10 +223,10 @@ def _check_locals(section: bytes) -> None:
             found += function.number()
             function.byte()
         if found > MOST_LOCALS:
-            raise InputError(
-                f"a function of this WebAssembly module has {found:,} local values, and browsers take {MOST_LOCALS:,}: "
-                "export fewer joints, or C"
+            problem = (
+                f"a function of this WebAssembly module has {found:,} local values, and browsers allow {MOST_LOCALS:,}"
             )
+            raise InputError("too-large", "kernels", found, problem=problem, remedy="Export fewer joints, or C.")
 
 
 def _data_end(section: bytes) -> int:

@@ -21,7 +21,7 @@ from dalembert.errors import DalembertError, InputError, SingularityError, choos
 from dalembert.flow import Flow
 from dalembert.flows.books import AppliedWrenches, need_frames
 from dalembert.kernels import check_positions, singular_mass
-from dalembert.kinematics.tasks import task
+from dalembert.kinematics.tasks import Rows, task
 from dalembert.model.lean import lean
 from dalembert.robot import Robot, need_robot
 from dalembert.system import Kernels, Limits
@@ -429,7 +429,9 @@ class Constrained(ConstrainedSystem):
         assert isinstance(function, terms.FrameConstraint)
         return self._places[name], function
 
-    def tip_wrench(self, q: ArrayLike, multipliers: ArrayLike, frame: str | None = None, rows: Any = None) -> Array:
+    def tip_wrench(
+        self, q: ArrayLike, multipliers: ArrayLike, frame: str | None = None, rows: Rows | None = None
+    ) -> Array:
         """Return F with Jᵀ F = −Aᵀ λ: the wrench on the robot at a frame that does the same as the constraints.
 
         F is (force, moment) in world axes, (..., 6), or (..., m) for m `rows`, chosen as in `kinematics.tasks.task`.

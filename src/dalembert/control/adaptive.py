@@ -132,11 +132,13 @@ class AdaptiveControl(Controller):
                 return tuple(every)
             return tuple(every[k] for k in base_columns(self.robot, **self.options))
         if not isinstance(self.parameters, Sequence) or not self.parameters:
-            raise InputError(f'parameters is "base", "all", or names of parameters; got {self.parameters!r}')
+            raise InputError(
+                "wrong-type", "parameters", self.parameters, expected='"base", "all" or a sequence of parameter names'
+            )
         for name in self.parameters:
             choose("parameter", name, every)
             if list(self.parameters).count(name) > 1:
-                raise InputError(f"parameter {name!r} is named twice")
+                raise InputError("duplicate", "parameters", name, expected="a sequence of different names")
         return tuple(self.parameters)
 
     @cached_property
@@ -257,7 +259,9 @@ class AdaptiveControl(Controller):
         shortest change that explains it, exact where the adapted columns span the change.  (parameters,)."""
         other = np.asarray(truth.parameters(**self.options), float)
         if other.shape != self.believed_parameters.shape:
-            raise InputError(f"{truth.name!r} has {len(other)} parameters, not {len(self.believed_parameters)}")
+            raise InputError(
+                "wrong-shape", "truth", len(other), expected=f"a robot with {len(self.believed_parameters)} parameters"
+            )
         Y = _random_regressor(self.robot, 1, **self.options)
         change, *_ = np.linalg.lstsq(Y[:, self.columns], Y @ (other - self.believed_parameters), rcond=1e-10)
         return np.asarray(self.believed_parameters[list(self.columns)] + change)

@@ -61,11 +61,16 @@ def set_acceleration_gains(owner: Controller, names: Sequence[str]) -> None:
     omega, zeta, kp, kd = (getattr(owner, symbol) for symbol in ("omega", "zeta", "kp", "kd"))
     who = type(owner).__name__
     if (omega is not None) == (kp is not None or kd is not None):
-        raise InputError(f"{who} takes omega and zeta, or kp and kd; got {'neither' if omega is None else 'both'}")
+        raise InputError(
+            "conflict",
+            "omega",
+            problem=f"{who} needs either `omega` and `zeta` or `kp` and `kd`, got "
+            f"{'neither' if omega is None else 'both'}",
+        )
     if omega is not None:
         kp, kd = bandwidth_gains(names, omega, zeta)
     elif kp is None or kd is None:
-        raise InputError(f"{who} needs both kp and kd")
+        raise InputError("missing", "kp", problem=f"{who} needs both `kp` and `kd`")
     else:
         kp, kd = GainRule("1/s²").read("kp", kp, names), GainRule("1/s").read("kd", kd, names)
     for symbol, value in (("omega", None), ("kp", kp), ("kd", kd)):

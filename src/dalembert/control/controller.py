@@ -79,7 +79,11 @@ class Controller(KeywordGains, ABC):
     @classmethod
     def for_bandwidth(cls, robot: Robot, omega: float, zeta: float = 1.0) -> Controller:
         """Made for a bandwidth ω [rad/s] and a damping ζ, where those will do."""
-        raise InputError(f"{cls.__name__} takes more than a bandwidth and a damping: give its gains")
+        raise InputError(
+            "missing",
+            problem=f"{cls.__name__} is not defined by a bandwidth and a damping ratio alone",
+            remedy="Pass its gains.",
+        )
 
     def with_friction(self) -> Controller:
         """Return the same controller with compensation of the friction and springs of its robot's model.
@@ -88,11 +92,15 @@ class Controller(KeywordGains, ABC):
         robot = self.robot
         if not any(body.friction or body.stiffness for body in robot.model.bodies):
             raise InputError(
-                f"the model of {robot.name!r} has no friction to compensate: 'dalembert identify' finds it in a log"
+                "missing",
+                problem=f"the model of {robot.name!r} has no friction to compensate",
+                remedy="Identify it from a log: 'dalembert identify'.",
             )
         if "friction" not in {field.name for field in fields(self)}:  # type: ignore[arg-type]
             raise InputError(
-                f"{type(self).__name__} has no term for friction: computed-torque, feedforward and feedforward-pd have"
+                "unsupported",
+                problem=f"{type(self).__name__} does not compensate friction",
+                remedy="Use ComputedTorque, Feedforward or FeedforwardPD.",
             )
         return replace(self, friction=True)  # type: ignore[type-var]
 
@@ -123,7 +131,9 @@ class Controller(KeywordGains, ABC):
         gains = {g.symbol: np.diag(g.matrix) for g in self.gains.each}
         each = [gains[symbol] for symbol in ("kd", "kp", "ki") if symbol in gains]
         if len(each) < 2:
-            raise InputError(f"{type(self).__name__} has no gains k_p and k_d at the joints: it has no loop of a joint")
+            raise InputError(
+                "unsupported", problem=f"{type(self).__name__} has no joint gains k_p and k_d, so it has no joint loops"
+            )
         rows = np.stack((self.loop_inertia(), *each), axis=-1).tolist()
         return tuple(TransferFunction(row[2:], row) for row in rows)
 
@@ -266,11 +276,18 @@ def _join(law: Law, q: ArrayLike, qd: ArrayLike, more: ArrayLike | None) -> Arra
     if given != wanted or parts[0].shape[-1:] != parts[1].shape[-1:]:
         shapes = ", ".join(f"{name} {x.shape}" for name, x in zip(("q", "qd", "measured"), parts, strict=False))
         shown = ", ".join(law.measures[:4]) + (", …" if wanted > 4 else "")
-        raise InputError(f"{law.name} measures {wanted} numbers ({shown}), and got {given}: {shapes}")
+        raise InputError(
+            "wrong-shape", "q", problem=f"{law.name} measures {wanted} numbers ({shown}), got {given}: {shapes}"
+        )
     try:
         np.broadcast_shapes(*(x.shape[:-1] for x in parts))
     except ValueError:
-        raise InputError(f"q {parts[0].shape} and qd {parts[1].shape} do not broadcast") from None
+        raise InputError(
+            "wrong-shape",
+            "qd",
+            parts[1].shape,
+            problem=f"`q` {parts[0].shape} and `qd` {parts[1].shape} do not broadcast",
+        ) from None
     return side_by_side(parts)
 
 
@@ -318,23 +335,28 @@ class Evaluator:
         if law.follows:
             groups["r"] = read_wanted(law, reference, time)
         elif reference is not None:
-            raise InputError(f"{law.name} follows nothing: give no reference")
+            raise InputError(
+                "no-effect", "reference", problem=f"{law.name} follows no reference", remedy="Leave out `reference`."
+            )
         if law.states:
             groups["z"] = self.start(y) if z is None else array("z", z)
             if groups["z"].shape[-1:] != (len(law.states),):
                 raise InputError(
-                    f"z has shape {groups['z'].shape}; its last dimension must be {len(law.states)}: "
-                    f"{', '.join(law.states[:4])}{', …' if len(law.states) > 4 else ''}"
+                    "wrong-shape",
+                    "z",
+                    groups["z"].shape,
+                    problem=f"`z` has shape {groups['z'].shape}; its last dimension must be {len(law.states)}: "
+                    f"{', '.join(law.states[:4])}{', …' if len(law.states) > 4 else ''}",
                 )
         elif z is not None:
-            raise InputError(f"{law.name} has no state of its own: give no z")
+            raise InputError("no-effect", "z", problem=f"{law.name} has no states", remedy="Leave out `z`.")
         if law.parameters or parameters:
             groups["p"] = _stack_parameters(law, parameters)
         try:
             np.broadcast_shapes(*(x.shape[:-1] for x in groups.values()))
         except ValueError:
             shapes = ", ".join(f"{name} {x.shape[:-1]}" for name, x in groups.items())
-            raise InputError(f"the leading dimensions do not broadcast: {shapes}") from None
+            raise InputError("wrong-shape", problem=f"the leading dimensions do not broadcast: {shapes}") from None
         out = self.kernel(*(groups[name] for name in self.sizes))
         if law.rate is None:
             return np.asarray(out), np.zeros((*np.shape(out)[:-1], 0))
@@ -348,14 +370,21 @@ def _stack_parameters(law: Law, given: dict[str, ArrayLike]) -> Array:
     try:
         return np.stack(np.broadcast_arrays(*each), axis=-1)
     except ValueError:
-        raise InputError(f"the parameters of {law.name} do not broadcast") from None
+        raise InputError(
+            "wrong-shape", "parameters", problem=f"the parameters of {law.name} do not broadcast"
+        ) from None
 
 
 def read_wanted(law: Law, reference: Wanted, t: Array) -> Array:
     """r as the law takes it, (..., follows): from a `Reference`, from (x, ẋ, ẍ), or from a set point at rest."""
     wanted = len(law.follows)
     if reference is None:
-        raise InputError(f"{law.name} needs a reference: a Reference, (x, ẋ, ẍ), or a set point")
+        raise InputError(
+            "missing",
+            "reference",
+            problem=f"{law.name} needs a reference",
+            remedy="Pass a Reference, (x, ẋ, ẍ), or a set point.",
+        )
     if isinstance(reference, Reference):
         parts = [np.asarray(x, float) for x in reference(t)]
     elif isinstance(reference, tuple):
@@ -366,8 +395,10 @@ def read_wanted(law: Law, reference: Wanted, t: Array) -> Array:
     if m == 0 or wanted % m or not 1 <= wanted // m <= 3 or any(x.shape[-1:] != (m,) for x in parts):
         shapes = ", ".join(str(x.shape) for x in parts)
         raise InputError(
-            f"{law.name} follows {wanted} numbers ({', '.join(law.follows[:3])}, …), "
-            f"and the reference has shape {shapes}"
+            "wrong-shape",
+            "reference",
+            problem=f"{law.name} follows {wanted} numbers ({', '.join(law.follows[:3])}, …), and `reference` has "
+            f"shape {shapes}",
         )
     return side_by_side([*parts, *[np.zeros(m)] * 3][: wanted // m])
 
@@ -378,7 +409,11 @@ def check_robot(robot: object, who: str, free: bool = False) -> Robot:
     says that some need not be."""
     robot = need_robot(robot, who)
     if not (robot.model.drives if free else robot.n):
-        raise InputError(f"{robot.name!r} has no joint with a drive: there is nothing to control")
+        raise InputError(
+            "wrong-structure",
+            "robot",
+            problem=f"no joint of {robot.name!r} has a drive, so there is nothing to control",
+        )
     need_tree(robot.model)
     return robot
 

@@ -187,7 +187,7 @@ def diagram_of(controller: object) -> Diagram:
     made = getattr(controller, "law", None)
     law = controller if isinstance(controller, Law) else made() if callable(made) else None
     if not isinstance(law, Law):
-        raise InputError(f"a block diagram is made of a controller or a Law, not of {type(controller).__name__}")
+        raise InputError("wrong-type", "controller", controller, expected="a controller or a Law")
     if law is controller:
         return _law_diagram(law, law.name)
     return loop_diagram(law, type(controller).__name__, str(getattr(controller, "equation", "") or ""), None)

@@ -143,11 +143,25 @@ class FlexibleLinearizing(FlexibleController):
     def check_system(self) -> None:
         super().check_system()
         if any(self.flexible.damping):
-            raise InputError("with damping in the joints static feedback does not linearize: give damping=0")
+            raise InputError(
+                "unsupported",
+                "damping",
+                problem="static feedback does not linearize joints with damping",
+                remedy="Set damping=0.",
+            )
         if self.flexible.friction:
-            raise InputError("friction has no derivatives to feed back: make the FlexibleRobot without friction")
+            raise InputError(
+                "unsupported",
+                "friction",
+                problem="friction has no derivatives to feed back",
+                remedy="Make the FlexibleRobot without friction.",
+            )
         if (self.omega is None) == (self.coefficients is None):
-            raise InputError("FlexibleLinearizing takes omega, or coefficients (k0, k1, k2, k3)")
+            raise InputError(
+                "conflict",
+                "omega",
+                problem="FlexibleLinearizing needs either `omega` or `coefficients` (k0, k1, k2, k3)",
+            )
 
     def finish(self) -> None:
         if self.omega is not None:

@@ -37,8 +37,10 @@ class KeywordGains:
             keywords = [f"{name}=…" for name in own]
             shown = ", ".join([*systems, *keywords[:MAX_SHOWN_KEYWORDS], *["…"] * (len(keywords) > MAX_SHOWN_KEYWORDS)])
             raise InputError(
-                f"{cls.__name__} takes {len(systems)} positional argument{'s' * (len(systems) != 1)}, got {len(args)}. "
-                f"Pass gains by keyword: {cls.__name__}({shown})"
+                "wrong-value",
+                problem=f"{cls.__name__} takes {len(systems)} positional argument{'s' * (len(systems) != 1)}, got "
+                f"{len(args)}",
+                remedy=f"Pass gains by keyword: {cls.__name__}({shown}).",
             )
         return super().__new__(cls)
 
@@ -114,23 +116,33 @@ class GainRule:
         """The gain that a user gave: positive (or not negative), one for all, one each, or a matrix."""
         if isinstance(value, Gain):
             if self.of and value.names != tuple(names):
-                raise InputError(f"{symbol} is a gain of {', '.join(value.names)}, not of {', '.join(names)}")
+                raise InputError(
+                    "wrong-value",
+                    symbol,
+                    value.names,
+                    problem=f"{symbol} is a gain of {', '.join(value.names)}, not of {', '.join(names)}",
+                )
             made = value
         else:
             made = self._read_numbers(symbol, array(symbol, value), names if self.of else WHOLE)
         if made.full and self.no_matrix:
-            raise InputError(self.no_matrix)
+            raise InputError("unsupported", symbol, problem=self.no_matrix)
         return made
 
     def _read_numbers(self, symbol: str, K: Array, names: Sequence[str]) -> Gain:
         n, unit = len(names), f" [{self.unit}]" if self.unit else ""
         if not self.of:
             if K.ndim:
-                raise InputError(f"{symbol} is one number{unit}, got shape {K.shape}")
+                raise InputError(
+                    "wrong-shape", symbol, K.shape, problem=f"{symbol} must be one number{unit}, got shape {K.shape}"
+                )
         elif K.shape not in ((), (n,), (n, n)):
             raise InputError(
-                f"{symbol} has shape {K.shape}; give one number{unit}, one per {self.of} ({n}), or a symmetric {n}×{n} "
-                "matrix"
+                "wrong-shape",
+                symbol,
+                K.shape,
+                problem=f"{symbol} has shape {K.shape}",
+                remedy=f"Pass one number{unit}, one per {self.of} ({n}), or a symmetric {n}×{n} matrix.",
             )
         if K.ndim == 2:
             return _read_matrix(symbol, K, names, self.zero)
@@ -138,7 +150,7 @@ class GainRule:
         for name, x in zip(names, each, strict=True):
             if x < 0 or (x == 0 and not self.zero):
                 whose, least = f" of {name!r}" if self.of else "", "at least" if self.zero else "greater than"
-                raise InputError(f"{symbol}{whose} is {x:g}; it must be {least} 0")
+                raise InputError("out-of-range", symbol, x, problem=f"{symbol}{whose} is {x:g}; it must be {least} 0")
         return Gain(symbol, tuple(names), tuple(each))
 
 
@@ -150,11 +162,20 @@ def must(unit: str = "", *, zero: bool = False, of: str = "joint", no_matrix: st
 def _read_matrix(symbol: str, K: Array, names: Sequence[str], zero: bool) -> Gain:
     if np.abs(K - K.T).max() > SYMMETRIC * np.abs(K).max():
         i, j = (int(k) for k in np.unravel_index(int(np.abs(K - K.T).argmax()), K.shape))
-        raise InputError(f"{symbol} is not symmetric: [{i}, {j}] is {K[i, j]:g} and [{j}, {i}] is {K[j, i]:g}")
+        raise InputError(
+            "wrong-value",
+            symbol,
+            problem=f"{symbol} is not symmetric: [{i}, {j}] is {K[i, j]:g} and [{j}, {i}] is {K[j, i]:g}",
+        )
     lowest = float(np.linalg.eigvalsh(K)[0])
     if lowest < 0 or (lowest == 0 and not zero):
         wanted = "negative eigenvalues are not allowed" if zero else "all must be greater than 0"
-        raise InputError(f"{symbol} is not positive definite: its smallest eigenvalue is {lowest:.4g}, and {wanted}")
+        raise InputError(
+            "wrong-value",
+            symbol,
+            lowest,
+            problem=f"{symbol} is not positive definite: its smallest eigenvalue is {lowest:.4g}, and {wanted}",
+        )
     full = bool(np.any(K - np.diag(np.diag(K))))
     rows = np.tril_indices(len(K)) if full else np.diag_indices(len(K))
     return Gain(symbol, tuple(names), tuple(K[rows].tolist()), full)
@@ -189,7 +210,12 @@ class Gains:
             if K.ndim == 0:
                 K = np.broadcast_to(K, core) if not g.full else K * np.eye(g.n)
             if K.shape[-len(core) :] != core:
-                raise InputError(f"{symbol} has shape {K.shape}; it must end in {core}, or be one number")
+                raise InputError(
+                    "wrong-shape",
+                    symbol,
+                    K.shape,
+                    problem=f"{symbol} has shape {K.shape}; it must end in {core}, or be one number",
+                )
             for name, (i, j) in zip(g.parameter_names(), g.places, strict=True):
                 out[name] = K[..., i, j] if g.full else K[..., i]
         return out

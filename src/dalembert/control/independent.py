@@ -133,7 +133,7 @@ class IndependentJoint(Controller):
         """The same gains at the motors, behind gears of these ratios: each over N², for torques τ/N and angles N q."""
         N = np.broadcast_to(np.asarray(ratios, float), (self.robot.n,))
         if not (N > 0).all():
-            raise InputError(f"gear ratios must be positive, got {ratios!r}")
+            raise InputError("out-of-range", "ratios", ratios, expected="positive gear ratios")
         return {g.symbol: np.array(g.values) / N**2 for g in self.gains.each}
 
     def make(self) -> Law:

@@ -61,7 +61,11 @@ def torque_gains(robot: Robot, omega: float, zeta: float, margin: float = 0.0) -
     inertia = seen_inertia(check_robot(robot, "a tuning", free=not margin)).max(axis=0)
     floor = margin * find_magnitudes(robot).slope.sum(axis=1) if margin else np.zeros(len(inertia))
     if not np.isfinite(floor).all():
-        raise InputError(f"gravity's slope has no bound: a sliding joint of {robot.name!r} has no limits")
+        raise InputError(
+            "missing",
+            "robot",
+            problem=f"the slope of gravity has no bound, because a prismatic joint of {robot.name!r} has no limits",
+        )
     kp = np.maximum(omega**2 * inertia, floor)
     return kp.tolist(), (2.0 * zeta * np.sqrt(kp * inertia)).tolist()
 

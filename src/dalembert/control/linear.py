@@ -19,6 +19,8 @@ from dalembert.errors import InputError, choose
 from dalembert.flow import Flow, Scalar, Scalars
 from dalembert.system import read_state
 
+ZERO = 1e-13  # coefficients below this share of their bound are rounding
+
 
 @dataclass(frozen=True, eq=False)
 class StateSpace:
@@ -54,7 +56,7 @@ class StateSpace:
         A_ = array("A", A, (None, None))
         n = len(A_)
         if A_.shape != (n, n):
-            raise InputError(f"A has shape {A_.shape}; it must be square")
+            raise InputError("wrong-shape", "A", A_, expected="square")
         B_ = array("B", B, (n, None), meaning="a row per state")
         C_ = np.eye(n) if C is None else array("C", C, (None, n), meaning="a column per state")
         m, p = B_.shape[1], C_.shape[0]
@@ -99,7 +101,7 @@ class StateSpace:
         try:
             return np.asarray(self.C @ np.linalg.solve(shifted, self.B.astype(complex)) + self.D)
         except np.linalg.LinAlgError:
-            raise InputError(f"s = {complex(s)} is a pole: there the transfer function is infinite") from None
+            raise InputError("singular", "s", complex(s), expected="not be a pole") from None
 
     @property
     def controllability(self) -> int:
@@ -112,23 +114,21 @@ class StateSpace:
         return _krylov_rank(self.A.T, self.C.T)
 
     def transfer(self, input: str | int = 0, output: str | int = 0) -> TransferFunction:
-        """From one input to one output, by the Leverrier–Faddeev recursion. For small systems: with ten states and
-        poles of very different size its coefficients lose digits; `__call__` and `to_control` do not."""
+        """Return the transfer function from one input to one output.
+
+        N = det(s I − A + b c) + (d − 1) det(s I − A). The coefficients of large systems lose digits; `__call__` and
+        `to_control` do not."""
         if self.dt is not None:
-            raise InputError("a sampled system has a transfer function in z; this gives those in s. See to_control()")
+            raise InputError(
+                "unsupported",
+                problem="the transfer function of a sampled system is one of z",
+                remedy="Use to_control().",
+            )
         j, i = _place("input", input, self.inputs), _place("output", output, self.outputs)
-        n, b, c = len(self.A), self.B[:, j], self.C[i]
-        N, den = np.eye(n), [1.0]
-        num = [self.D[i, j]]
-        for k in range(1, n + 1):
-            AN = self.A @ N
-            a = -float(np.trace(AN)) / k
-            num.append(float(c @ N @ b) + self.D[i, j] * a)
-            den.append(a)
-            N = AN + a * np.eye(n)
-        size = np.linalg.norm(c) * np.linalg.norm(b) * max(1.0, float(np.linalg.norm(self.A))) ** np.arange(-1, n)
-        cleaned = [x if abs(x) > 1e-14 * s or self.D[i, j] else 0.0 for x, s in zip(num, size, strict=True)]
-        return TransferFunction(cleaned, den)
+        d, moved = self.D[i, j], self.A - np.outer(self.B[:, j], self.C[i])
+        den, num = np.poly(self.A), np.poly(moved) + (d - 1) * np.poly(self.A)
+        size = sum(np.poly(-np.abs(np.linalg.eigvals(M))) for M in (self.A, moved))
+        return TransferFunction(np.where(np.abs(num) > ZERO * size, num, 0.0), den)
 
     # ------------------------------------------------------------------------------------------------- made from it
     def discretize(self, dt: float) -> StateSpace:
@@ -137,7 +137,7 @@ class StateSpace:
         from scipy.linalg import expm
 
         if self.dt is not None:
-            raise InputError(f"this system is sampled already, every {self.dt:g} s")
+            raise InputError("unsupported", problem=f"the system is already sampled every {self.dt:g} s")
         n, m = self.B.shape
         block = np.zeros((n + m, n + m))
         block[:n, :n], block[:n, n:] = self.A, self.B
@@ -175,12 +175,12 @@ class StateSpace:
         times = array("t", t, (None,))
         n, m = self.B.shape
         if times.size < 2:
-            raise InputError(f"t has shape {times.shape}; it must be a list of at least two times")
+            raise InputError("wrong-shape", "t", times, expected="an array of at least two times")
         h = float(times[-1] - times[0]) / (times.size - 1)
         if not (h > 0 and np.abs(np.diff(times) - h).max() <= 1e-6 * h):
-            raise InputError("t must be equally spaced and rising: each step is the same exact one")
+            raise InputError("wrong-value", "t", expected="equally spaced and strictly increasing")
         if self.dt is not None and abs(h - self.dt) > 1e-6 * h:
-            raise InputError(f"this system is sampled every {self.dt:g} s, and t steps by {h:g} s")
+            raise InputError("conflict", "t", h, expected=f"in steps of the sample time {self.dt:g} s")
         step = self if self.dt is not None else self.discretize(h)
         given = np.zeros(m) if u is None else array("u", u, (m,), (times.size, m))
         held = np.broadcast_to(given, (times.size, m))
@@ -201,7 +201,7 @@ class StateSpace:
     def flow(self) -> Flow:
         """As `simulate` takes it, over any scalar; the outputs are observed. Not for sampled systems."""
         if self.dt is not None:
-            raise InputError("a sampled system jumps from state to state: it has no rate, and no flow")
+            raise InputError("unsupported", problem="a sampled system has no rate, so it has no flow")
         A, B, C, D = (M.tolist() for M in (self.A, self.B, self.C, self.D))
 
         def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
@@ -221,25 +221,35 @@ class StateSpace:
 
 
 def read_single(system: object) -> StateSpace | TransferFunction:
-    """What a user gives as a system of one input and one output: a linear system, or what has one."""
+    """Return a system of one input and one output: the given one, or that of `.transfer()` or `.state_space()`."""
     made = [f for name in ("transfer", "state_space") if callable(f := getattr(system, name, None))]
     found = system if isinstance(system, (StateSpace, TransferFunction)) or not made else made[0]()
     if not isinstance(found, (StateSpace, TransferFunction)):
-        raise InputError(f"a TransferFunction, a StateSpace or what has one is looked at here, not {_kind(system)}")
+        raise InputError(
+            "wrong-type", "system", system, expected="a TransferFunction, a StateSpace or an object with .transfer()"
+        )
     if isinstance(found, StateSpace) and (len(found.inputs), len(found.outputs)) != (1, 1):
         raise InputError(
-            f"this system has {len(found.inputs)} inputs and {len(found.outputs)} outputs: choose one of each with "
-            ".of(inputs=…, outputs=…)"
+            "wrong-shape",
+            "system",
+            problem=f"`system` has {len(found.inputs)} inputs and {len(found.outputs)} outputs",
+            remedy="Choose one of each with .of(inputs=…, outputs=…).",
         )
     return found
+
+
+def read_plant(plant: object) -> TransferFunction:
+    """Return the transfer function of a system that `read_single` takes."""
+    found = read_single(plant)
+    return found if isinstance(found, TransferFunction) else found.transfer()
 
 
 # -------------------------------------------------------------------------------------------------- small helpers
 def _names(kind: str, names: tuple[str, ...], count: int) -> tuple[str, ...]:
     if len(names) != count:
-        raise InputError(f"{len(names)} names are given for {count} {kind}")
+        raise InputError("wrong-shape", kind, names, problem=f"there are {count} {kind}, and {len(names)} names")
     if len(set(names)) != count:
-        raise InputError(f"a name appears twice among the {kind}: {', '.join(names)}")
+        raise InputError("duplicate", kind, names, expected="different names")
     return names
 
 
@@ -251,7 +261,7 @@ def _place(kind: str, name: str | int, names: tuple[str, ...]) -> int:
     if isinstance(name, str):
         return names.index(choose(kind, name, names))
     if not 0 <= name < len(names):
-        raise InputError(f"there is no {kind} {name}: there are {len(names)}")
+        raise InputError("out-of-range", kind, name, expected=f"an index below {len(names)}")
     return int(name)
 
 
@@ -294,17 +304,29 @@ def linearize(
         near = at(x, u, friction=True) if friction else at(x, u)
         found = StateSpace(near.A, near.B, states=near.states, inputs=near.inputs, x_at=near.x, u_at=near.u)
     elif friction:
-        raise InputError(f"friction= is a robot's; a {_kind(system)} has its own, or none")
+        raise InputError(
+            "no-effect",
+            "friction",
+            friction,
+            problem=f"`friction` is an option of a Robot, and this is a {_kind(system)}",
+        )
     elif isinstance(system, StateSpace) or callable(own):
         if x is not None or u is not None:
-            raise InputError(f"a {_kind(system)} is linear, the same about any state: leave out x and u")
+            raise InputError(
+                "no-effect",
+                "x",
+                problem=f"a {_kind(system)} is linear, and so has the same matrices at every state",
+                remedy="Leave out `x` and `u`.",
+            )
         found = system if isinstance(system, StateSpace) else own()
     elif isinstance(system, Flow) or callable(flow):
         found = _linearize_flow(system if isinstance(system, Flow) else flow(), x, u)
     else:
         raise InputError(
-            "what is linearized is a Robot, LagrangianSystem, DrivenRobot, FlexibleRobot, Flow or what has .flow(); "
-            f"got {_kind(system)}"
+            "wrong-type",
+            "system",
+            system,
+            expected="a Robot, LagrangianSystem, DrivenRobot, FlexibleRobot, Flow or an object with .flow()",
         )
     return found if outputs is None else found.of(outputs=outputs)
 

@@ -244,8 +244,9 @@ class Observed(Controller):
         n = self.observer.robot.n
         if law.outputs != wanted or law.measures[: 2 * n] != measures(self.observer.robot):
             raise InputError(
-                f"the observer of {self.observer.robot.name!r} goes beside a controller of its joint torques; "
-                f"{law.name!r} drives {', '.join(law.outputs[:3])}"
+                "conflict",
+                problem=f"the observer of {self.observer.robot.name!r} needs a controller of its joint torques, "
+                f"and {law.name!r} drives {', '.join(law.outputs[:3])}",
             )
 
     @property

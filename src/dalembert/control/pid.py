@@ -80,7 +80,7 @@ def check_form(form: object) -> Form:
         K = number("the gain K of a PID law", form.K, "")
         T_i = math.inf if form.T_i == math.inf else number("the time T_i of a PID law", form.T_i, "s", above=0.0)
         return type(form)(K, T_i, number("the time T_d of a PID law", form.T_d, "s", least=0.0))
-    raise InputError(f"a PID law is written as Parallel, Standard or Series; got {type(form).__name__}")
+    raise InputError("wrong-type", "form", form, expected="a Parallel, Standard or Series form")
 
 
 def to_parallel(form: Form) -> Parallel:
@@ -102,13 +102,15 @@ def to_standard(form: Form) -> Standard:
         c = 1 + form.T_d / form.T_i
         return Standard(form.K * c, form.T_i + form.T_d, form.T_d / c)
     if form.k_p == 0:
-        raise InputError("a law with k_p = 0 has no standard form: there the gain multiplies every term")
+        raise InputError("infeasible", "form", problem="a PID law with k_p = 0 has no standard form")
     T_i = form.k_p / form.k_i if form.k_i else math.inf
     T_d = form.k_d / form.k_p
     if T_i <= 0 or T_d < 0:
         raise InputError(
-            f"gains of different signs (k_p = {form.k_p:g}, k_i = {form.k_i:g}, k_d = {form.k_d:g}) have no standard "
-            "form: its times would be negative"
+            "infeasible",
+            "form",
+            problem=f"gains of different signs (k_p = {form.k_p:g}, k_i = {form.k_i:g}, k_d = {form.k_d:g}) have "
+            "no standard form",
         )
     return Standard(form.k_p, T_i, T_d)
 
@@ -121,7 +123,7 @@ def to_series(form: Form) -> Series:
     K, T_i, T_d = to_standard(form)
     if 4 * T_d > T_i:
         raise InputError(
-            f"a series form needs T_i ≥ 4 T_d, and T_i = {T_i:g} s, T_d = {T_d:g} s: the zeros of this law are complex"
+            "infeasible", "form", problem=f"a series form needs T_i ≥ 4 T_d, got T_i = {T_i:g} s and T_d = {T_d:g} s"
         )
     half = (1 + math.sqrt(1 - 4 * T_d / T_i)) / 2
     return Series(K * half, T_i * half, T_d / half)
@@ -164,26 +166,37 @@ class PID(KeywordGains):
             value = getattr(self, name)
             ok = isinstance(value, Real) and not math.isnan(value)
             if not ok:
-                raise InputError(f"the limit {name} of {who} must be a number or infinite, got {value!r}")
+                raise InputError("wrong-type", name, value, expected="a number or infinite")
         if not self.low < self.high:
-            raise InputError(f"the limits of {who} are {self.low:g} and {self.high:g}; low must be below high")
+            raise InputError("out-of-range", "low", self.low, expected=f"less than `high`, {self.high:g}")
         self._check_filter(who)
         if self.tracking_time is not None:
             T = number(f"the tracking time of {who}", self.tracking_time, "s", above=0.0)
             object.__setattr__(self, "tracking_time", T)
         if not isinstance(self.names, (tuple, list)) or [type(name) for name in self.names] != [str] * 3:
-            raise InputError("names are three: of what is measured, of the set point, of the output")
+            raise InputError(
+                "wrong-type",
+                "names",
+                self.names,
+                expected="three names: of the measurement, the set point and the output",
+            )
 
     def _check_filter(self, who: str) -> None:
         if self.rate:
             if self.filter_time is not None:
-                raise InputError("with rate=True the derivative is measured: there is nothing to filter")
+                raise InputError(
+                    "conflict",
+                    "filter_time",
+                    problem="with rate=True the derivative is measured, so there is nothing to filter",
+                )
             return
         if self.filter_time is None:
             if self.k_d:
                 raise InputError(
-                    "a derivative of what is measured needs a filter: give filter_time, a tenth of T_d = k_d/k_p is "
-                    "usual, or rate=True if the rate itself is measured"
+                    "missing",
+                    "filter_time",
+                    problem="the derivative of a measured signal needs a filter",
+                    remedy="Pass filter_time, usually a tenth of T_d = k_d/k_p, or rate=True if the rate is measured.",
                 )
         else:
             T = number(f"the filter time of {who}", self.filter_time, "s", above=0.0)
@@ -196,7 +209,12 @@ class PID(KeywordGains):
         ratio = number("the filter ratio of a PID law", filter_ratio, "1", above=0.0)
         if k_d and not options.get("rate") and "filter_time" not in options:
             if k_p == 0:
-                raise InputError("a law with k_p = 0 has no T_d to filter by: give filter_time")
+                raise InputError(
+                    "missing",
+                    "filter_time",
+                    problem="a PID law with k_p = 0 has no T_d that sets its filter",
+                    remedy="Pass filter_time.",
+                )
             options["filter_time"] = abs(k_d / k_p) / ratio
         return cls(k_p=k_p, k_i=k_i, k_d=k_d, **options)
 
@@ -314,11 +332,19 @@ class PID(KeywordGains):
 
         def update(sample: float) -> Act:
             if h is not None and abs(sample - h) > 1e-9 * h:
-                raise InputError(f"this law is made for a period of {h:g} s, and is run every {sample:g} s")
+                raise InputError(
+                    "conflict",
+                    "period",
+                    sample,
+                    problem=f"the law was made for a period of {h:g} s, and runs every {sample:g} s",
+                )
             if h is None and filtered and self.filter_time is not None and self.filter_time < sample:
                 raise InputError(
-                    f"a derivative filtered with {self.filter_time:g} s is run every {sample:g} s, which would amplify "
-                    f"it: make the law with .law(period={sample:g})"
+                    "conflict",
+                    "filter_time",
+                    self.filter_time,
+                    problem=f"a derivative that is filtered with {self.filter_time:g} s cannot run every {sample:g} s",
+                    remedy=f"Make the law with .law(period={sample:g}).",
                 )
 
             def advance(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
@@ -385,11 +411,21 @@ class SampledPID:
         wanted = [number("the r of the set point", r, "")]
         if self.pid.rate:
             if y_rate is None:
-                raise InputError("this law takes the measured rate too: give y_rate")
+                raise InputError(
+                    "missing",
+                    "y_rate",
+                    problem="a PID law with rate=True needs the measured rate",
+                    remedy="Pass `y_rate`.",
+                )
             measured.append(number("the rate of the measurement", y_rate, ""))
             wanted.append(number("the rate of the set point", r_rate, ""))
         elif y_rate is not None:
-            raise InputError("this law finds the rate itself; make the PID with rate=True to measure it")
+            raise InputError(
+                "no-effect",
+                "y_rate",
+                problem="this PID law differentiates the measurement itself",
+                remedy="Leave out `y_rate`, or make the PID with rate=True.",
+            )
         if self._fresh and self.pid._filtered:  # nothing is known of a rate before the first measurement
             self.z[1] = self.pid.derivative_weight * wanted[0] - measured[0]
         self._fresh = False

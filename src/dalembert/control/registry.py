@@ -87,7 +87,7 @@ class Entry:
         friction is compensated."""
         if self.needs:
             place = "dalembert.control" if self.where.startswith(".") else ".".join(self.where.split(".")[:2])
-            raise InputError(f"{self.title} needs {self.needs}: make it by {place}")
+            raise InputError("missing", problem=f"{self.title} needs {self.needs}", remedy=f"Make it by {place}.")
         kept = {} if self.follows == "joints" else {"q": q, "frame": frame}
         made = self.controller.for_bandwidth(robot, omega, zeta, **kept)
         return made.with_friction() if friction else made
@@ -202,7 +202,7 @@ def register(entry: Entry) -> None:
     need(entry, Entry, "register", "a row of the table of controllers")
     for other in CONTROLLERS.values():
         if entry.name == other.name or entry.title == other.title:
-            raise InputError(f"there is a controller {other.name!r}, {other.title!r} already: choose another name")
+            raise InputError("duplicate", "entry", entry.name, expected="a new name: it names another controller")
     CONTROLLERS[entry.name] = entry
 
 

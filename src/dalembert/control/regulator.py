@@ -48,7 +48,12 @@ class LQR:
 
         def update(sample: float) -> Act:
             if abs(sample - h) > 1e-9 * h:
-                raise InputError(f"this regulator is made for a sample time of {h:g} s, and is run every {sample:g} s")
+                raise InputError(
+                    "conflict",
+                    "sample_time",
+                    sample,
+                    problem=f"the regulator was made for a sample time of {h:g} s, and runs every {sample:g} s",
+                )
             return lambda t, y, r, z, p: [z[0] + 1.0]
 
         return replace(law, states=("samples",), initial=(0.0,), update=update)
@@ -85,10 +90,15 @@ def lqr(system: StateSpace, Q: ArrayLike, R: ArrayLike, N: ArrayLike | None = No
     q, r = _read_weight("Q", Q, n, "state"), _read_weight("R", R, m, "input")
     cross = np.zeros((n, m)) if N is None else array("N", N, (n, m), meaning="states by inputs")
     if np.linalg.eigvalsh(r)[0] <= 0:
-        raise InputError("R is not positive definite: an input that costs nothing would be infinite")
+        raise InputError("wrong-value", "R", expected="positive definite")
     reduced = np.linalg.eigvalsh(q - cross @ np.linalg.solve(r, cross.T))[0]
     if reduced < -1e-9 * max(np.abs(q).max(), 1e-300):
-        raise InputError(f"Q − N R⁻¹ Nᵀ has a negative eigenvalue, {reduced:.3g}: the cost would have no least value")
+        raise InputError(
+            "wrong-value",
+            "Q",
+            reduced,
+            problem=f"Q − N R⁻¹ Nᵀ has a negative eigenvalue, {reduced:.3g}, so the cost has no minimum",
+        )
     P = _solve_riccati(system, q, r, cross)
     A, B = system.A, system.B
     if system.dt is None:
@@ -115,7 +125,9 @@ def _solve_riccati(system: StateSpace, q: Array, r: Array, cross: Array) -> Arra
             if rank < n
             else "Q must see every state that is not stable by itself, or the poles lie on the edge"
         )
-        raise InputError(f"no regulator was found ({failure}); {why}") from None
+        raise InputError(
+            "infeasible", problem=f"the Riccati equation has no stabilizing solution ({failure}); {why}"
+        ) from None
     return (P + P.T) / 2
 
 
@@ -126,9 +138,11 @@ def _read_weight(name: str, value: ArrayLike, n: int, what: str) -> Array:
     elif W.shape == (n,):
         W = np.diag(W)
     if W.shape != (n, n):
-        raise InputError(f"{name} has shape {W.shape}; give one number, {n} (one per {what}) or an {n}×{n} matrix")
+        raise InputError(
+            "wrong-shape", name, W, expected=f"one number, {n} numbers (one per {what}) or an {n}×{n} matrix"
+        )
     if np.abs(W - W.T).max() > SYMMETRIC * max(float(np.abs(W).max()), 1e-300):
-        raise InputError(f"{name} is not symmetric")
+        raise InputError("wrong-value", name, expected="symmetric")
     if name == "Q" and np.linalg.eigvalsh(W)[0] < -1e-9 * max(float(np.abs(W).max()), 1e-300):
-        raise InputError(f"{name} has a negative eigenvalue: a state far off would be rewarded")
+        raise InputError("wrong-value", name, expected="positive semidefinite")
     return np.asarray((W + W.T) / 2)

@@ -53,8 +53,10 @@ class Uncertainty:
         low, high = array("inertia of an Uncertainty", self.inertia, (2,)).tolist()
         if not 0 < low <= high:
             raise InputError(
-                f"inertia of an Uncertainty is (smallest, largest) eigenvalue of M, 0 < smallest ≤ largest; "
-                f"got {self.inertia!r}"
+                "out-of-range",
+                "inertia",
+                self.inertia,
+                expected="(smallest, largest) eigenvalue of M with 0 < smallest ≤ largest",
             )
         object.__setattr__(self, "inertia", (low, high))
         switch("certified", self.certified)
@@ -67,8 +69,11 @@ class Uncertainty:
         missing = [b.symbol for b in found if not b.proved]
         if missing:
             raise InputError(
-                f"{' and '.join(missing)} of {robot.name!r} could not be certified: give more seconds=, narrower "
-                "limits, or rotor inertias, or take Uncertainty.sample, which proves nothing"
+                "not-proved",
+                "robot",
+                problem=f"{' and '.join(missing)} of {robot.name!r} could not be certified",
+                remedy="Pass more `seconds`, narrower limits or rotor inertias, or use Uncertainty.sample, which "
+                "proves nothing.",
             )
         low, high, c, g = (b.certified for b in found)
         return Uncertainty(high, c, g, (low, high), certified=True)
@@ -80,7 +85,7 @@ class Uncertainty:
         """The largest differences that samples within the limits met, of these robots against the one believed in (or,
         with model=False, against no model). An order of magnitude, no proof."""
         if not plants:
-            raise InputError("plants is empty: give at least one robot that the controller may meet")
+            raise InputError("too-few", "plants", plants, expected="at least one robot that the controller may drive")
         rng = np.random.default_rng(seed)
         q = robot.random_configuration(samples, seed=rng)
         qd = rng.normal(size=q.shape)

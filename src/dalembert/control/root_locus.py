@@ -1,8 +1,7 @@
-"""Root locus: how the poles of a closed loop move with its gain, 1 + K G(s) = 0.
+"""Root locus: the poles of a closed loop over its gain, 1 + K G(s) = 0.
 
-A point s lies on it for some K > 0 where the angle of G(s) is 180°; the gain there is K = 1/|G(s)|.
-Where a loop's phase is −180° along a ray from the origin are its `crossings`: on the imaginary axis that is where it
-begins to oscillate, on a ray of damping ratio ζ where a closed-loop pole with that damping lies.
+A point s lies on the locus if the angle of G(s) is 180°. The gain there is K = 1/|G(s)|. On the imaginary axis the loop
+begins to oscillate; on a ray of damping ratio ζ lie the closed-loop poles with that damping.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array
-from dalembert.control.transfer import TransferFunction, read_plant
+from dalembert.control.linear import read_plant
+from dalembert.control.transfer import TransferFunction, python_control
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Complex = NDArray[np.complex128]
-REAL = 1e-9  # of a root's size: an imaginary part below this is rounding; double roots have half the digits
-SCAN = 4000  # points of the scan that brackets crossings of a loop with dead time
+MAX_IMAGINARY_SHARE = 1e-9  # of a root's size that counts as rounding; double roots have half the digits
+SCAN_POINTS = 4000  # that bracket crossings of a loop with dead time
 
 
 class LocusPoint(NamedTuple):
@@ -56,28 +56,33 @@ class Asymptotes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RootLocus:
-    """Of a plant of one input and one output, for gains K ≥ 0 and negative feedback."""
+    """The root locus of a plant of one input and one output, for gains K ≥ 0 and negative feedback."""
 
     plant: TransferFunction
 
     def __init__(self, plant: object) -> None:
         G = read_plant(plant)
         if G.delay:
-            raise InputError("a root locus has finitely many branches; approximate the dead time by pade()")
+            raise InputError(
+                "unsupported",
+                "plant",
+                problem="the root locus of a plant with dead time has infinitely many branches",
+                remedy="Approximate the dead time with pade().",
+            )
         if G.excess < 0:
-            raise InputError("more zeros than poles: such a plant has no root locus that begins at its poles")
+            raise InputError("wrong-value", "plant", expected="not have more zeros than poles")
         if not G.num.any():
-            raise InputError("this plant is zero: its poles do not move with the gain")
+            raise InputError("out-of-range", "plant", expected="not be zero")
         object.__setattr__(self, "plant", G)
 
     # ------------------------------------------------------------------------------------------------ points of it
     def poles(self, K: ArrayLike) -> Complex:
-        """The closed-loop poles at gains K (...), the roots of D + K N.  (..., n)."""
+        """Return the closed-loop poles at gains K (...), the roots of D + K N.  (..., n)."""
         gains = array("K", K)
         N, D = self.plant.num, self.plant.den
         rows = D + gains.reshape(-1, 1) * np.concatenate((np.zeros(len(D) - len(N)), N))
         if not rows[:, 0].all():
-            raise InputError("at one of these gains a pole has gone to infinity: ask for it without that gain")
+            raise InputError("singular", "K", K, expected="gains at which no pole is infinite")
         n = len(D) - 1
         companion = np.zeros((len(rows), n, n))
         companion[:, range(1, n), range(n - 1)] = 1.0
@@ -85,37 +90,41 @@ class RootLocus:
         return np.linalg.eigvals(companion).astype(complex).reshape(*gains.shape, n)
 
     def angle_error(self, s: complex) -> float:
-        """How far the angle of G(s) is from 180° [rad]: Σ∠(s − zᵢ) − Σ∠(s − pᵢ) − π, zero on the locus."""
+        """Return the angle of G(s) minus 180° [rad], Σ∠(s − zᵢ) − Σ∠(s − pᵢ) − π, which is zero on the locus."""
         return cmath.phase(-self._value(s))
 
     def _value(self, s: complex) -> complex:
         z = complex(s)
         if not cmath.isfinite(z):
-            raise InputError(f"s must be a finite complex number, got {s!r}")
+            raise InputError("not-finite", "s", s, expected="a finite complex number")
         if np.polyval(self.plant.den, z) == 0:
-            raise InputError(f"s = {z} is a pole of the plant: the locus begins there, with gain 0")
+            raise InputError("singular", "s", z, expected="not be a pole of the plant, where the gain is 0")
         value = complex(self.plant(z))
         if value == 0:
-            raise InputError(f"s = {z} is a zero of the plant: the locus ends there, with infinite gain")
+            raise InputError("singular", "s", z, expected="not be a zero of the plant, where the gain is infinite")
         return value
 
     def at(self, s: complex, tolerance: float = 1e-3) -> LocusPoint:
-        """The gain that puts a closed-loop pole at s, K = 1/|G(s)|. Refused where the angle of G(s) is farther than
-        `tolerance` [rad] from 180°: no gain does."""
+        """Return the point of the locus at s, with the gain K = 1/|G(s)| that puts a closed-loop pole there.
+
+        Raises InputError if the angle of G(s) differs from 180° by more than `tolerance` [rad]."""
         value = self._value(s)
         off = cmath.phase(-value)
         if abs(off) > tolerance:
             near, angle = self.nearest(s), math.degrees(cmath.phase(value))
             raise InputError(
-                f"s = {complex(s):.4g} is not on the root locus: there the angle of the plant is {angle:.2f}°, not "
-                f"±180°. The nearest point is {near.s:.4g} (gain {near.gain:.4g}); to reach s itself, add a lead "
-                "(lead_for_pole)"
+                "infeasible",
+                "s",
+                complex(s),
+                problem=f"s = {complex(s):.4g} is not on the root locus: the angle of the plant there is {angle:.2f}°, "
+                f"not ±180°. The nearest point is {near.s:.4g} (gain {near.gain:.4g})",
+                remedy="To reach s, add a lead (lead_for_pole).",
             )
         K = 1.0 / abs(value)
         return LocusPoint(complex(s), K, off, self.poles(K))
 
     def nearest(self, s: complex) -> LocusPoint:
-        """The point of the locus nearest to s: the gain whose closed-loop pole is closest, searched and refined."""
+        """Return the point of the locus nearest to s."""
         from scipy.optimize import minimize_scalar
 
         z = complex(s)
@@ -134,16 +143,17 @@ class RootLocus:
         return float(np.abs(self.poles(math.exp(log_K)) - z).min())
 
     def for_damping(self, zeta: float) -> list[LocusPoint]:
-        """Every point where a branch crosses the ray of damping ratio ζ (0 ≤ ζ < 1), by rising gain. ζ = 0 is the
-        imaginary axis: the ultimate gain."""
+        """Return the points at which branches cross the ray of damping ratio ζ in [0, 1), by increasing gain.
+
+        ζ = 0 is the imaginary axis, where the gain is the ultimate gain."""
         if not (isinstance(zeta, Real) and 0 <= zeta < 1):
-            raise InputError(f"a ray of damping ratio ζ has 0 ≤ ζ < 1, got {zeta!r}")
+            raise InputError("out-of-range", "zeta", zeta, expected="a damping ratio in [0, 1)")
         found = find_crossings(self.plant, float(zeta))
         return [LocusPoint(c.s, c.gain, self.angle_error(c.s), self.poles(c.gain)) for c in found]
 
     # ------------------------------------------------------------------------------------------------- shape of it
     def breakaways(self) -> list[Breakaway]:
-        """Where branches leave or enter the real axis, or meet elsewhere: dK/ds = 0, N D′ − N′ D = 0, with K > 0."""
+        """Return the points at which branches meet, such as on the real axis: N D′ − N′ D = 0 with K > 0."""
         N, D = self.plant.num, self.plant.den
         p: NDArray[np.float64] = np.polysub(np.polymul(N, np.polyder(D)), np.polymul(np.polyder(N), D))
         out = []
@@ -158,7 +168,7 @@ class RootLocus:
         return sorted(out, key=lambda b: b.gain)
 
     def asymptotes(self) -> Asymptotes:
-        """Center (Σp − Σz)/(n − m), angles (2k + 1) π/(n − m)."""
+        """Return the center (Σp − Σz)/(n − m) and the angles (2k + 1) π/(n − m) of the asymptotes."""
         excess = self.plant.excess
         if excess == 0:
             return Asymptotes(math.nan, ())
@@ -168,56 +178,28 @@ class RootLocus:
         return Asymptotes(center, tuple(math.remainder(a, 2 * math.pi) for a in angles))
 
     def departure_angle(self, pole: complex) -> float:
-        """The angle [rad] at which a branch leaves a simple pole of the plant: 180° + Σ∠(p − zᵢ) − Σ∠(p − pⱼ)."""
+        """Return the angle [rad] at which a branch leaves a simple pole: 180° + Σ∠(p − zᵢ) − Σ∠(p − pⱼ)."""
         poles = self.plant.poles
         k = int(np.argmin(np.abs(poles - complex(pole)))) if poles.size else -1
         if k < 0 or abs(poles[k] - pole) > 1e-6 * max(abs(pole), 1.0):
             listed = np.round(poles, 4).tolist()
-            raise InputError(f"{complex(pole):.4g} is no pole of the plant; its poles are {listed}")
+            raise InputError("wrong-value", "pole", pole, expected=f"one of the plant's poles {listed}")
         others = np.delete(poles, k)
         p = complex(poles[k])
         if (np.abs(others - p) < 1e-9 * max(abs(p), 1.0)).any():
-            raise InputError(f"{p:.4g} is a multiple pole: several branches leave it, at several angles")
+            raise InputError("unsupported", "pole", p, expected="a simple pole")
         lead = self.plant.num[0] / self.plant.den[0]
         angle = math.pi + sum(cmath.phase(p - z) for z in self.plant.zeros) - sum(cmath.phase(p - o) for o in others)
         return math.remainder(angle + (0.0 if lead > 0 else math.pi), 2 * math.pi)
 
-    def branches(self, K: ArrayLike) -> Complex:
-        """The poles at rising gains, sorted so that each column follows one branch.  (len(K), n)."""
-        rows = self.poles(np.asarray(K, float))
-        for k in range(1, len(rows)):
-            left = list(rows[k])
-            rows[k] = [left.pop(int(np.argmin([abs(z - before) for z in left]))) for before in rows[k - 1]]
-        return rows
-
     @styled
     def plot(self, K: ArrayLike | None = None, ax: Axes | None = None) -> Figure:
-        """Drawn by matplotlib: branches, poles ×, zeros ○, asymptotes, up to gains that show their shape."""
-        plt = pyplot()
-        if ax is None:
-            ax = plt.subplots(figsize=(6, 5), layout="constrained")[1]
-        gains = self._gains() if K is None else array("K", K, (None,))
-        for branch in self.branches(gains).T:
-            ax.plot(branch.real, branch.imag, lw=1.4)
-        for points, mark in ((self.plant.poles, "x"), (self.plant.zeros, "o")):
-            ax.plot(points.real, points.imag, "k" + mark, ms=7, mfc="none")
-        center, angles = self.asymptotes()
-        reach = float(np.abs(self.plant.poles).max(initial=1.0)) * 2
-        for angle in angles:
-            end = center + reach * cmath.exp(1j * angle)
-            ax.plot([center, end.real], [0, end.imag], "k:", lw=0.8)
-        ax.axhline(0, color="0.7", lw=0.6)
-        ax.axvline(0, color="0.7", lw=0.6)
-        ax.set_xlabel("Re s [1/s]")
-        ax.set_ylabel("Im s [1/s]")
-        ax.set_title("root locus")
+        """Draw the branches with poles × and zeros ○ by python-control (extra `control`)."""
+        ax = pyplot().subplots(figsize=(6, 5), layout="constrained")[1] if ax is None else ax
+        gains = None if K is None else array("K", K, (None,))
+        python_control().root_locus_map(self.plant.to_control(), gains=gains).plot(ax=ax, title="root locus")
+        ax.set(xlabel="Re s [1/s]", ylabel="Im s [1/s]")
         return cast("Figure", ax.figure)
-
-    def _gains(self) -> NDArray[np.float64]:
-        reach = 2 * max(float(np.abs(self.plant.poles).max(initial=1.0)), 1e-9)
-        s = reach * cmath.exp(0.51j * math.pi)
-        top = 1.0 / max(abs(complex(self.plant(s))), 1e-300)
-        return np.concatenate(([0.0], np.geomspace(top * 1e-5, top, 1500)))
 
 
 # --------------------------------------------------------------------------------------------- where the phase is −180°
@@ -230,10 +212,10 @@ class Crossing(NamedTuple):
 
 
 def find_crossings(G: TransferFunction, zeta: float = 0.0) -> list[Crossing]:
-    """All s = ω (−ζ + j√(1 − ζ²)), ω > 0, with G(s) real and negative, by rising gain K = −1/G(s).
+    """Return all s = ω (−ζ + j√(1 − ζ²)), ω > 0, with G(s) real and negative, by increasing gain K = −1/G(s).
 
-    N(s)/D(s) is real there: Im(N conj(D)) is a real polynomial in ω, whose roots are found at once. With a dead time
-    (on the imaginary axis) they are bracketed by a scan."""
+    They are roots of the real polynomial Im(N conj(D)) in ω. With a dead time, on the imaginary axis alone, a scan
+    brackets them."""
     direction = complex(-zeta, math.sqrt(1.0 - zeta * zeta))
     candidates = _scan(G) if G.delay else _roots(G, direction)
     found = []
@@ -255,12 +237,12 @@ def _roots(G: TransferFunction, direction: complex) -> list[float]:
         return []
     roots = np.roots(p)
     scale = np.abs(roots).max() if roots.size else 0.0
-    kept = [float(r.real) for r in roots if r.real > 1e-12 * scale and abs(r.imag) <= REAL * abs(r)]
+    kept = [float(r.real) for r in roots if r.real > 1e-12 * scale and abs(r.imag) <= MAX_IMAGINARY_SHARE * abs(r)]
     return [_polish(p, x) for x in kept]
 
 
 def _polish(p: NDArray[np.float64], x: float) -> float:
-    """Two steps of Newton's method: the roots come from eigenvalues, and lose a few digits there."""
+    """Refine a root that was found as an eigenvalue by two steps of Newton's method."""
     slope = np.polyder(p)
     for _ in range(2):
         d = float(np.polyval(slope, x))
@@ -269,13 +251,13 @@ def _polish(p: NDArray[np.float64], x: float) -> float:
 
 
 def _scan(G: TransferFunction) -> list[float]:
-    """ω of phase −180° (mod 360°) of a loop with dead time: up to where its gain has fallen for good."""
+    """Return ω of phase −180° (mod 360°) of a loop with dead time, up to where its gain has fallen for good."""
     from scipy.optimize import brentq
 
     corners = [abs(r) for r in (*G.poles, *G.zeros) if abs(r) > 0] + [1.0 / G.delay]
     top = max(max(corners) * 10, 20 * math.pi / G.delay)
-    w = np.geomspace(min(corners) * 1e-3, top, SCAN)
-    w = np.union1d(w, np.linspace(w[0], top, SCAN))
+    w = np.geomspace(min(corners) * 1e-3, top, SCAN_POINTS)
+    w = np.union1d(w, np.linspace(w[0], top, SCAN_POINTS))
     value = G(1j * w)
     signs = np.sign(value.imag)
     out = []

@@ -130,14 +130,24 @@ class MassSpringDamper:
     def natural_frequency(self) -> float:
         """ω = √(k/m) [rad/s]."""
         if self.stiffness < 0:
-            raise InputError(f"a negative stiffness ({self.stiffness:g}) has no natural frequency: it pushes away")
+            raise InputError(
+                "out-of-range",
+                "stiffness",
+                self.stiffness,
+                problem=f"the natural frequency needs a stiffness of at least 0, got {self.stiffness:g}",
+            )
         return math.sqrt(self.stiffness / self.mass)
 
     @property
     def damping_ratio(self) -> float:
         """ζ = b/(2√(mk))."""
         if self.stiffness <= 0:
-            raise InputError(f"the damping ratio needs a positive stiffness, and this one is {self.stiffness:g}")
+            raise InputError(
+                "out-of-range",
+                "stiffness",
+                self.stiffness,
+                problem=f"the damping ratio needs a positive stiffness, got {self.stiffness:g}",
+            )
         return self.damping / (2 * math.sqrt(self.mass * self.stiffness))
 
     @property
@@ -149,7 +159,7 @@ class MassSpringDamper:
     def overshoot(self) -> float:
         """How far a step of the force carries it beyond its new rest, e^(−πζ/√(1−ζ²)) of the way, or zero."""
         if self.regime in ("unstable", "drifting"):
-            raise InputError(f"a system that is {self.regime} has no rest to overshoot")
+            raise InputError("infeasible", problem=f"a system that is {self.regime} has no rest position to overshoot")
         if self.damped_frequency == 0:
             return 0.0
         return math.exp(-math.pi * self.damping / (2 * self.mass) / self.damped_frequency)
@@ -167,7 +177,7 @@ class MassSpringDamper:
             shaped = np.broadcast_arrays(*arrays)
         except ValueError:
             shapes = ", ".join(f"{name} {a.shape}" for name, a in zip(named, arrays, strict=True))
-            raise InputError(f"the arrays do not broadcast: {shapes}") from None
+            raise InputError("wrong-shape", problem=f"the arrays do not broadcast: {shapes}") from None
         flat = [np.atleast_1d(a) for a in shaped]
         with np.errstate(over="ignore", invalid="ignore"):  # what grows beyond numbers is infinite
             x, v = find_response(flat[0], self.mass, self.damping, self.stiffness, *flat[1:])
@@ -176,7 +186,9 @@ class MassSpringDamper:
     def steady_state(self, force: float) -> float:
         """Where a constant force ends: f/k."""
         if self.regime in ("unstable", "drifting", "undamped"):
-            raise InputError(f"a system that is {self.regime} does not come to rest under a constant force")
+            raise InputError(
+                "infeasible", problem=f"a system that is {self.regime} does not come to rest under a constant force"
+            )
         return number("the force of the system", force, "N") / self.stiffness
 
     # -------------------------------------------------------------------------------------------- control of it
@@ -235,7 +247,13 @@ def unit_mass(k_p: float, k_v: float | None = None) -> MassSpringDamper:
     k_p = number("the gain k_p of a unit mass", k_p, "1/s²")
     if k_v is None:
         if k_p < 0:
-            raise InputError(f"critical damping needs a gain k_p that is not negative, got {k_p:g}; or give k_v")
+            raise InputError(
+                "out-of-range",
+                "k_p",
+                k_p,
+                problem=f"critical damping needs k_p of at least 0, got {k_p:g}",
+                remedy="Pass `k_v`.",
+            )
         k_v = 2 * math.sqrt(k_p)
     return MassSpringDamper(1.0, k_v, k_p)
 

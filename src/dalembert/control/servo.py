@@ -208,8 +208,10 @@ class PartitionedServo(KeywordGains):
         """e = a_dist/k_p under a constant disturbance, f_dist/(m k_p); zero with an integral."""
         if not self.stable:
             raise InputError(
-                f"with k_p = {self.k_p:g}, k_v = {self.rate_gain:g}, k_i = {self.k_i:g} the error does not settle: "
-                f"k_p and k_v must be positive, and k_i between 0 and k_p k_v = {self.largest_integral_gain:g}"
+                "infeasible",
+                problem=f"with k_p = {self.k_p:g}, k_v = {self.rate_gain:g}, k_i = {self.k_i:g} the error does "
+                "not settle",
+                remedy=f"k_p and k_v must be positive, and k_i between 0 and k_p k_v = {self.largest_integral_gain:g}.",
             )
         a = number("the acceleration of the disturbance", a_dist, "m/s²")
         return 0.0 if self.k_i else a / self.k_p

@@ -60,13 +60,13 @@ def in_series(*stiffnesses: float) -> float:
     """1/(1/k₁ + 1/k₂ + …): springs that share the force, such as gear, shaft and coupling one after another."""
     given = _read_all(stiffnesses)
     if min(given) <= 0:
-        raise InputError(f"springs in series must each be stiffer than 0, got {min(given):g}")
+        raise InputError("out-of-range", "stiffnesses", min(given), expected="greater than 0 for springs in series")
     return 1.0 / math.fsum(1.0 / k for k in given)
 
 
 def _read_all(values: tuple[float, ...]) -> list[float]:
     if not values:
-        raise InputError("give at least one stiffness")
+        raise InputError("too-few", "stiffnesses", expected="at least one stiffness")
     return [number(f"the stiffness of spring {i + 1}", k, "N/m or N m/rad") for i, k in enumerate(values)]
 
 
@@ -90,7 +90,7 @@ def joint_system(robot: Robot, q: ArrayLike, joint: str | int, damping: float = 
     if isinstance(joint, str):
         j = robot.joint_names.index(choose("joint", joint, robot.joint_names))
     elif not 0 <= joint < robot.n:
-        raise InputError(f"there is no joint {joint}: {robot.name!r} has {robot.n}")
+        raise InputError("out-of-range", "joint", joint, expected=f"a joint name or an index below {robot.n}")
     else:
         j = int(joint)
     springs = damped = 0.0

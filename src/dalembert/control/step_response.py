@@ -1,8 +1,7 @@
-"""What a stable linear system answers to a unit step, read to rounding: found on a grid, then refined."""
+"""Unit step responses of stable linear systems and their figures, to rounding."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
@@ -18,15 +17,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LIVES = 16.0  # time constants after which a mode is nothing: e⁻¹⁶
-PER_TURN, LEAST = 48, 64  # points of the grid to a turn of the fastest mode alive, and of any stretch
-MOST = 200_000  # points of a stretch
-BAND = 0.02  # of the end: within it an answer has settled
-NEAR = 0.005  # of the end: a peak on the grid so near to a level may pass it between two points
+LIFETIME = 16.0  # time constants after which a mode counts as decayed
+POINTS_PER_TURN = 48  # of the fastest mode that has not decayed
+MIN_POINTS, MAX_POINTS = 64, 200_000  # of a stretch in which the same modes are alive
+BAND = 0.02  # of the end value, within which a response has settled
+NEWTON_STEPS = 6  # from a grid point beside a root
 
 
 class StepFigures(NamedTuple):
-    """Of a step's answer: end value, rise time 10–90 % [s], settling time to 2 % [s], overshoot (part of the end)."""
+    """End value, rise time from 10 % to 90 % [s], settling time to 2 % [s] and overshoot (a share of the end value)."""
 
     end: float
     rise_time: float
@@ -35,155 +34,122 @@ class StepFigures(NamedTuple):
 
 
 class StepResponse:
-    """y(t) of ẋ = A x + B, y = C x + D from rest, of one input and one output. t (T,) is a grid on which every mode is
-    resolved while it lives; x (T, n), y (T,) are exact there."""
+    """The unit step response y(t) of a system from rest.
+
+    `t` (T,) resolves every mode until it has decayed, and holds the extrema of y, so that y is monotonic between
+    neighbors. `x` (T, n) and `y` (T,) are exact there.
+    """
 
     def __init__(self, system: StateSpace) -> None:
-        self.system, self.end = system, float(system.D[0, 0])
-        if len(system.A):
-            self.end -= float(system.C[0] @ np.linalg.solve(system.A, system.B[:, 0]))
+        self.system = system
         poles = system.poles
-        last = LIVES / np.abs(poles.real)
-        self.t, self.x = np.zeros(1), np.zeros((1, len(system.A)))
+        last = LIFETIME / np.abs(poles.real)
+        self.t, self.x = np.zeros(1), np.zeros((1, len(poles)))
         for until in np.unique(last):
-            fastest = float(np.abs(poles[last >= until]).max())
-            length = float(until - self.t[-1])
-            count = int(np.clip(PER_TURN * length * fastest / (2 * np.pi), LEAST, MOST))
+            length, fastest = float(until - self.t[-1]), float(np.abs(poles[last >= until]).max())
+            count = int(np.clip(POINTS_PER_TURN * length * fastest / (2 * np.pi), MIN_POINTS, MAX_POINTS))
             t = np.linspace(0.0, length, count)
             x = system.simulate(t, np.ones(1), self.x[-1])[0]
             self.t, self.x = np.concatenate((self.t, self.t[-1] + t[1:])), np.concatenate((self.x, x[1:]))
-        self.y = self.value(self.x)
+        self._insert_roots(1)
+        rest = system.C[0] @ np.linalg.solve(system.A, system.B[:, 0]) if len(poles) else 0.0
+        self.end = float(system.D[0, 0] - rest)
 
-    def value(self, x: Array) -> Array:
-        return np.asarray(x @ self.system.C[0] + self.system.D[0, 0])
+    @property
+    def y(self) -> Array:
+        return np.asarray(self.x @ self.system.C[0] + self.system.D[0, 0])
 
-    def slope(self, x: Array) -> Array:
-        """ẏ."""
-        return self._rate(x) @ self.system.C[0]
+    def derivative(self, x: Array, order: int) -> Array:
+        """Return a time derivative of y at states (..., n)."""
+        A = self.system.A.T
+        return np.asarray((x @ A + self.system.B[:, 0]) @ np.linalg.matrix_power(A, order - 1) @ self.system.C[0])
 
-    def bend(self, x: Array) -> Array:
-        """ÿ."""
-        return self._rate(x) @ self.system.A.T @ self.system.C[0]
+    def _after(self, x: Array, seconds: Array) -> Array:
+        """Return the states, each as many seconds later.  (K, n)."""
+        from scipy.linalg import expm
 
-    def _rate(self, x: Array) -> Array:
-        return np.asarray(x @ self.system.A.T + self.system.B[:, 0])
+        A, B = self.system.A, self.system.B
+        block = np.zeros((len(A) + 1, len(A) + 1))
+        block[:-1] = np.hstack((A, B))
+        E = expm(block * np.asarray(seconds)[..., None, None])
+        return np.asarray((E[..., :-1, :-1] @ x[..., None])[..., 0] + E[..., :-1, -1])
 
-    def after(self, k: int, seconds: float) -> Array:
-        """x so many seconds after t[k]."""
-        if seconds == 0.0:
-            return self.x[k]
-        step = self.system.discretize(seconds)
-        return np.asarray(step.A @ self.x[k] + step.B[:, 0])
+    def _insert_roots(self, order: int) -> None:
+        """Insert the points at which a derivative of y changes its sign, by Newton's method."""
+        f = self.derivative(self.x, order)
+        k = np.flatnonzero((f[:-1] < 0) != (f[1:] < 0))
+        if not k.size:
+            return
+        h = np.diff(self.t)[k]
+        s = h * f[k] / (f[k] - f[k + 1])
+        for _ in range(NEWTON_STEPS):
+            x = self._after(self.x[k], s)
+            slope = self.derivative(x, order + 1)
+            s = np.clip(s - self.derivative(x, order) / np.where(slope, slope, np.inf), 0.0, h)
+        self.t = np.insert(self.t, k + 1, self.t[k] + s)
+        self.x = np.insert(self.x, k + 1, self._after(self.x[k], s), axis=0)
 
-    def root(self, k: int, f: Callable[[Array], Array], a: float = 0.0, b: float | None = None) -> tuple[float, Array]:
-        """(t, x) between t[k] + a and t[k] + b (the next point) where f(x) changes its sign."""
+    def crossing(self, k: int, level: float) -> float:
+        """Return the time between points k and k + 1 at which y has this value."""
         from scipy.optimize import brentq
 
-        b = float(self.t[k + 1] - self.t[k]) if b is None else b
-        ends = [float(f(self.after(k, s))) for s in (a, b)]
-        if (ends[0] < 0) != (ends[1] < 0):
-            b = brentq(lambda s: float(f(self.after(k, s))), a, b, xtol=1e-300, rtol=1e-15)
-        return float(self.t[k] + b), self.after(k, b)
+        def gap(seconds: float) -> float:
+            x = self._after(self.x[k], np.asarray(seconds))
+            return float(x @ self.system.C[0] + self.system.D[0, 0] - level)
 
-    def first(self, level: float) -> float:
-        """The first time at which y, on its way from zero to the end, is at this level."""
-        way = np.sign(self.end)
+        h = float(self.t[k + 1] - self.t[k])
+        end = h if (gap(0.0) < 0) == (gap(h) < 0) else brentq(gap, 0.0, h, xtol=1e-300, rtol=1e-15)
+        return float(self.t[k] + end)
 
-        def short(x: Array) -> Array:
-            return np.asarray(way * (self.value(x) - level))
-
-        gap = short(self.x)
-        for k in self._near(gap) if gap[0] < 0 else []:
-            t, x = self.root(k, self.slope)
-            if short(x) >= 0:
-                return self.root(k, short, 0.0, t - float(self.t[k]))[0]
-            if (gap[: k + 2] >= 0).any():
-                break
-        k = int(np.argmax(gap >= 0))
-        return 0.0 if k == 0 else self.root(k - 1, short)[0]
+    def first(self, share: float) -> float:
+        """Return the first time at which y has covered this share of the way to its end."""
+        k = int(np.argmax(self.y / self.end >= share))
+        return self.crossing(k - 1, share * self.end) if k else 0.0
 
     def last_outside(self, band: float) -> float:
-        """The last time at which |y − end| is above the band."""
-
-        def out(x: Array) -> Array:
-            return np.asarray(np.abs(self.value(x) - self.end) - band)
-
-        gap = out(self.x)
-        outside = np.flatnonzero(gap > 0)
-        last = int(outside[-1]) if len(outside) else -1
-        for k in self._near(gap)[::-1]:
-            if k <= last:
-                break
-            t, x = self.root(k, self.slope)
-            if out(x) > 0:
-                return self.root(k, out, t - float(self.t[k]))[0]
-        if last < 0:
+        """Return the last time at which |y − end| exceeds this share of the end."""
+        off = self.y / self.end - 1.0
+        outside = np.flatnonzero(np.abs(off) > band)
+        if not outside.size:
             return 0.0
-        a = 0.0
-        if last + 1 < len(self.t) and (self.slope(self.x[last]) < 0) != (self.slope(self.x[last + 1]) < 0):
-            t, x = self.root(last, self.slope)  # a peak between two points, the band left after it
-            a = t - float(self.t[last]) if out(x) > 0 else 0.0
-        return self.root(last, out, a)[0]
-
-    def _near(self, gap: Array) -> list[int]:
-        """Points after which y has a peak that gap, a little below zero there, may hide."""
-        slope = self.slope(self.x)
-        turns = (slope[:-1] < 0) != (slope[1:] < 0)
-        close = (np.maximum(gap[:-1], gap[1:]) > -NEAR * abs(self.end)) & (gap[:-1] < 0) & (gap[1:] < 0)
-        return [int(k) for k in np.flatnonzero(turns & close)]
-
-    def _peak(self, values: Array, rate: Callable[[Array], Array]) -> list[tuple[float, Array]]:
-        """(t, x) of the largest value on the grid, and where its `rate` vanishes beside it."""
-        best = int(np.argmax(values))
-        found = [(float(self.t[best]), self.x[best])]
-        for k in (best - 1, best):
-            if 0 <= k < len(self.t) - 1 and (rate(self.x[k]) < 0) != (rate(self.x[k + 1]) < 0):
-                found.append(self.root(k, rate))
-        return found
-
-    def highest(self) -> float:
-        """The largest y/end at any time."""
-        return max(float(self.value(x)) / self.end for _, x in self._peak(self.y / self.end, self.slope))
+        k = int(outside[-1])
+        return self.crossing(k, (1.0 + np.copysign(band, off[k])) * self.end)
 
     def steepest(self) -> tuple[float, float, float]:
-        """(t, y, ẏ) where y moves fastest toward its end."""
-        way = np.sign(self.end - self.y[0])
-        found = self._peak(way * self.slope(self.x), self.bend)
-        t, x = max(found, key=lambda pair: way * float(self.slope(pair[1])))
-        return t, float(self.value(x)), float(self.slope(x))
+        """Return (t, y, ẏ) where y moves fastest toward its end."""
+        self._insert_roots(2)
+        y, slope = self.y, self.derivative(self.x, 1)
+        k = int(np.argmax(np.sign(self.end - y[0]) * slope))
+        return float(self.t[k]), float(y[k]), float(slope[k])
 
 
 def step_figures(system: object) -> StepFigures:
-    """Rise, settling and overshoot of the answer to a unit step: to rounding, which costs 1e-7 where poles are 1e8
-    apart; of a sampled system, at its samples."""
+    """Return rise time, settling time and overshoot of a stable system under a unit step.
+
+    Exact to rounding, or to 1e-7 if poles are 1e8 apart. Those of a sampled system are taken at its samples by
+    python-control (extra `control`)."""
     single = read_single(system)
-    sampled = isinstance(single, StateSpace) and single.dt is not None
     if not single.stable:
-        raise InputError("this system is not stable: its answer to a step does not settle")
-    if sampled:
+        raise InputError("infeasible", "system", problem="the step response of an unstable system does not settle")
+    if isinstance(single, StateSpace) and single.dt is not None:
         info = python_control().step_info(single.to_control(), SettlingTimeThreshold=BAND)
         names = ("SteadyStateValue", "RiseTime", "SettlingTime", "Overshoot")
         end, rise, settling, over = (float(info[name]) for name in names)
         return StepFigures(end, rise, settling, over / 100)
-    late = 0.0
+    delay = 0.0
     if isinstance(single, TransferFunction):
-        late, single = single.delay, TransferFunction(single.num, single.den).state_space()
+        delay, single = single.delay, TransferFunction(single.num, single.den).state_space()
     y = StepResponse(single)
     if not abs(y.end) > 1e-12 * max(float(np.abs(y.y).max()), 1e-300):
-        raise InputError("the answer of this system to a step ends at zero: there is no rise to read")
-    rise = y.first(0.9 * y.end) - y.first(0.1 * y.end)
-    return StepFigures(y.end, rise, late + y.last_outside(BAND * abs(y.end)), max(y.highest() - 1.0, 0.0))
+        raise InputError("wrong-value", "system", problem="the step response ends at zero, so it has no rise time")
+    rise = y.first(0.9) - y.first(0.1)
+    return StepFigures(y.end, rise, delay + y.last_outside(BAND), max(float((y.y / y.end).max()) - 1.0, 0.0))
 
 
 @styled
 def step_plot(system: object, t: ArrayLike | None = None, ax: Axes | None = None) -> Figure:
-    """The answer to a unit step, drawn."""
-    if ax is None:
-        ax = pyplot().subplots(figsize=(6, 3.5), layout="constrained")[1]
-    times = None if t is None else array("t", t)
-    found = python_control().step_response(read_single(system).to_control(), times)
-    ax.plot(found.time, np.squeeze(found.outputs), lw=1.4)
-    ax.set_xlabel("t [s]")
-    ax.set_ylabel("y [1]")
-    ax.set_title("step response")
+    """Draw the unit step response with python-control (extra `control`)."""
+    ax = pyplot().subplots(figsize=(6, 3.5), layout="constrained")[1] if ax is None else ax
+    found = python_control().step_response(read_single(system).to_control(), None if t is None else array("t", t))
+    found.plot(ax=np.array([[ax]]), title="step response")
     return cast("Figure", ax.figure)

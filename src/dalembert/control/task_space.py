@@ -113,13 +113,21 @@ def read_coordinates(model: Model, frame: str | None, rows: object, angles: str)
     if len(given) == len(NAMES) and all(str(x) in ("True", "False") for x in given):
         given = [name for name, wanted in zip(NAMES, given, strict=True) if wanted]
     if not given:
-        raise InputError(f"rows is a word or words among {', '.join(WORDS)}, or six truth values; got {rows!r:.60}")
+        raise InputError(
+            "wrong-type", "rows", rows, expected=f"one or more of the words {', '.join(WORDS)}, or six truth values"
+        )
     for word in given:
         choose("rows", word, WORDS)
     picked = tuple(dict.fromkeys(k for word in given for k in WORDS[word]))
     choose("Euler sequence", angles, ("rpy", *rotation.EULER_SEQUENCES))
     if len(picked) > model.n:
-        raise InputError(f"{len(picked)} rows for {model.n} joints: {model.name!r} cannot follow them all; name fewer")
+        raise InputError(
+            "conflict",
+            "rows",
+            len(picked),
+            problem=f"{model.name!r} has {model.n} joints and cannot follow {len(picked)} rows",
+            remedy="Name fewer rows.",
+        )
     return TaskCoordinates(model.frame(frame), picked, angles)
 
 
@@ -190,9 +198,10 @@ class TaskController(Controller):
         if lost.any():
             k = np.argwhere(lost)[0].tolist()
             raise SingularityError(
-                f"the task {', '.join(self.task.names)} of {self.robot.name!r} is singular"
+                "singular",
+                problem=f"the task {', '.join(self.task.names)} of {self.robot.name!r} is singular"
                 + (f" in state {k} of the batch" if k else " in this state")
-                + ": J has not full rank there, and no torque gives the tool every acceleration"
+                + ": J does not have full rank, so no torque gives the tool every acceleration",
             )
 
     def null_conditions(self) -> tuple[Condition, ...]:

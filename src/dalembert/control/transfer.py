@@ -1,4 +1,4 @@
-"""Transfer functions of one input and one output: N(s)/D(s), with a dead time if there is one."""
+"""Transfer functions N(s)/D(s) of one input and one output, with or without a dead time."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 def python_control() -> ModuleType:
-    """The library python-control, when it is first needed."""
+    """Return the library python-control (extra `control`), imported at the first call."""
     return library("control")
 
 
 def read_coefficients(name: str, value: ArrayLike) -> Array:
-    """A polynomial's coefficients, the highest power first, leading zeros dropped; zero is [0]."""
+    """Return the coefficients of a polynomial, the highest power first, without leading zeros; zero is [0]."""
     p = np.atleast_1d(array(name, value, (), (None,), meaning="coefficients, the highest power first"))
     if not p.size:
-        raise InputError(f"{name} has no coefficients")
+        raise InputError("too-few", name, expected="have at least one coefficient")
     kept = np.flatnonzero(p)
     p = p[kept[0] :] if kept.size else np.zeros(1)
     p.setflags(write=False)
@@ -43,30 +43,38 @@ def _polynomial_text(p: Array) -> str:
 
 @dataclass(frozen=True, eq=False)
 class TransferFunction:
-    """G(s) = N(s)/D(s) e^(−Ls): `num` and `den` by falling powers of s, `delay` L [s]."""
+    """A transfer function G(s) = N(s)/D(s) e^(−Ls).
+
+    Parameters
+    ----------
+    num, den : array_like
+        Coefficients of N and D, the highest power of s first.
+    delay : float
+        Dead time L [s].
+    """
 
     num: Array
     den: Array
     delay: float = 0.0
 
     def __init__(self, num: ArrayLike, den: ArrayLike = (1.0,), delay: float = 0.0) -> None:
-        object.__setattr__(self, "num", read_coefficients("the numerator", num))
-        object.__setattr__(self, "den", read_coefficients("the denominator", den))
+        object.__setattr__(self, "num", read_coefficients("num", num))
+        object.__setattr__(self, "den", read_coefficients("den", den))
         if not self.den[0]:
-            raise InputError("the denominator of a transfer function is zero")
-        object.__setattr__(self, "delay", number("the dead time", delay, "s", least=0.0))
+            raise InputError("out-of-range", "den", expected="not be zero")
+        object.__setattr__(self, "delay", number("delay", delay, "s", least=0.0))
 
     def __repr__(self) -> str:
         late = f", delay={self.delay:g}" if self.delay else ""
         return f"TransferFunction({self.num.tolist()}, {self.den.tolist()}{late})"
 
     def __call__(self, s: Any) -> Any:
-        """G at any complex s, or an array of them; s = jω is the frequency response."""
+        """Return G at a complex s or an array of them. The frequency response is G(jω)."""
         value = np.polyval(self.num, s) / np.polyval(self.den, s)
         return value * np.exp(-self.delay * np.asarray(s)) if self.delay else value
 
     def quantity(self, name: str = "G(s)") -> Quantity:
-        """What a formula in s can be compared with: G(s) with its numbers."""
+        """Return G(s) as the quantity with which a formula in s is compared."""
         from dalembert.symbolic.compare import Quantity
 
         above, below = (_polynomial_text(p) for p in (self.num, self.den))
@@ -75,20 +83,22 @@ class TransferFunction:
 
     @property
     def poles(self) -> NDArray[np.complex128]:
+        """Roots of D."""
         return np.roots(self.den).astype(complex)
 
     @property
     def zeros(self) -> NDArray[np.complex128]:
+        """Roots of N."""
         return np.roots(self.num).astype(complex)
 
     @property
     def excess(self) -> int:
-        """How many more poles than zeros."""
+        """Number of poles minus number of zeros."""
         return len(self.den) - len(self.num)
 
     @property
     def gain_at_rest(self) -> float:
-        """G(0), infinite where there is a pole at zero."""
+        """G(0), infinite if there is a pole at zero."""
         return float(self.num[-1] / self.den[-1]) if self.den[-1] else math.inf
 
     @property
@@ -98,96 +108,61 @@ class TransferFunction:
 
     # ------------------------------------------------------------------------------------------------ composition
     def __mul__(self, other: TransferFunction | float) -> TransferFunction:
-        """In series."""
-        if isinstance(other, TransferFunction):
-            num, den = np.polymul(self.num, other.num), np.polymul(self.den, other.den)
-            return TransferFunction(num, den, self.delay + other.delay)
-        return TransferFunction(self.num * _scale(other), self.den, self.delay)
+        """Return the series connection. For a parallel one see `to_control`."""
+        H = _as_transfer(other)
+        return TransferFunction(np.polymul(self.num, H.num), np.polymul(self.den, H.den), self.delay + H.delay)
 
     __rmul__ = __mul__
 
-    def __add__(self, other: TransferFunction | float) -> TransferFunction:
-        """In parallel; not for different dead times, whose sum is no transfer function of this kind."""
-        if not isinstance(other, TransferFunction):
-            other = TransferFunction([_scale(other)], [1.0], self.delay if not _scale(other) else 0.0)
-        if other.delay != self.delay:
-            raise InputError(f"what has dead times {self.delay:g} s and {other.delay:g} s cannot be added")
-        num = np.polyadd(np.polymul(self.num, other.den), np.polymul(other.num, self.den))
-        return TransferFunction(num, np.polymul(self.den, other.den), self.delay)
-
-    __radd__ = __add__
-
     def feedback(self, back: TransferFunction | float = 1.0) -> TransferFunction:
-        """G/(1 + G H), the loop closed with negative feedback through H."""
-        H = back if isinstance(back, TransferFunction) else TransferFunction([_scale(back)])
-        if self.delay or H.delay:
-            raise InputError("a loop with a dead time inside has no rational transfer function; approximate by pade()")
+        """Return G/(1 + G H), the loop closed with negative feedback through H = `back`."""
+        H = _as_transfer(back)
+        _refuse_delay(self.delay or H.delay)
         num = np.polymul(self.num, H.den)
         return TransferFunction(num, np.polyadd(np.polymul(self.den, H.den), np.polymul(self.num, H.num)))
 
     def pade(self, order: int = 3) -> TransferFunction:
-        """The dead time replaced by a rational all-pass of this order (Padé): good for |s| L well below 2 · order."""
-        count("the order of a Padé approximation", order, 1)
+        """Return G with its dead time L replaced by a Padé approximation, an all-pass that is accurate for
+        |s| L well below 2 · `order`. Needs the extra `control`."""
+        count("order", order, 1)
         if not self.delay:
             return self
-        c = [1.0]
-        for k in range(1, order + 1):
-            c.append(c[-1] * (order - k + 1) / ((2 * order - k + 1) * k) * self.delay)
-        rising = np.array(c)
-        signs = (-1.0) ** np.arange(order + 1)
-        num, den = (rising * signs)[::-1], rising[::-1]
+        num, den = python_control().pade(self.delay, order)
         return TransferFunction(np.polymul(self.num, num), np.polymul(self.den, den))
 
     def state_space(self) -> StateSpace:
-        """In controllable canonical form; x₁ … xₙ, input u, output y."""
+        """Return the controllable canonical form with states x₁ … xₙ, input u and output y."""
         from dalembert.control.linear import StateSpace
 
-        if self.delay:
-            raise InputError("a dead time has no finite state; approximate it by pade()")
+        _refuse_delay(self.delay)
         if self.excess < 0:
-            raise InputError("more zeros than poles: such a transfer function differentiates and has no state space")
+            raise InputError(
+                "wrong-value", problem="the transfer function has more zeros than poles, so it has no states"
+            )
         n = len(self.den) - 1
         a = self.den / self.den[0]
         b = np.concatenate((np.zeros(self.excess), self.num)) / self.den[0]
-        A = np.zeros((n, n))
-        if n:
-            A[:-1, 1:] = np.eye(n - 1)
-            A[-1] = -a[:0:-1]
-        B = np.zeros((n, 1))
-        B[-1:] = 1.0
+        A = np.eye(n, k=1)
+        A[n - 1 :] = -a[:0:-1]
         C = (b[1:] - b[0] * a[1:])[::-1][None]
-        return StateSpace(A, B, C, [[b[0]]], inputs=("u",), outputs=("y",))
+        return StateSpace(
+            A, np.eye(n)[:, n - 1 :] if n else np.zeros((0, 1)), C, [[b[0]]], inputs=("u",), outputs=("y",)
+        )
 
     def to_control(self) -> Any:
-        """The same in python-control (extra `control`); a dead time must be approximated first."""
-        if self.delay:
-            raise InputError("python-control has no dead time; approximate it by pade()")
+        """Return the same system in python-control (extra `control`), which has no dead time."""
+        _refuse_delay(self.delay)
         return python_control().tf(self.num, self.den)
 
 
-def _scale(value: object) -> float:
-    try:
-        x = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+def _as_transfer(value: TransferFunction | float) -> TransferFunction:
+    return value if isinstance(value, TransferFunction) else TransferFunction([number("gain", value)])
+
+
+def _refuse_delay(delay: float) -> None:
+    if delay:
         raise InputError(
-            f"a transfer function goes with another or with a number, not with {type(value).__name__}"
-        ) from None
-    if not math.isfinite(x):
-        raise InputError(f"a gain must be a finite number, got {x}")
-    return x
-
-
-def read_plant(plant: object) -> TransferFunction:
-    """What a user gives as a plant of one input and one output: a transfer function, or what has one."""
-    from dalembert.control.linear import StateSpace
-
-    if isinstance(plant, TransferFunction):
-        return plant
-    if isinstance(plant, StateSpace):
-        return plant.transfer()
-    made = getattr(plant, "transfer", None)
-    if callable(made):
-        G = made()
-        if isinstance(G, TransferFunction):
-            return G
-    raise InputError(f"a plant is a TransferFunction, a StateSpace or what has .transfer(); got {type(plant).__name__}")
+            "unsupported",
+            problem=f"the dead time of {delay:g} s is not a ratio of polynomials",
+            remedy="Approximate it with pade().",
+        )

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.arguments import Array, array, number, of_kind
-from dalembert.control.linear import StateSpace, linearize
+from dalembert.control.linear import StateSpace, linearize, read_plant
 from dalembert.control.pid import PID, Standard
 from dalembert.control.root_locus import find_crossings
 from dalembert.control.step_response import StepResponse
-from dalembert.control.transfer import TransferFunction, read_plant
+from dalembert.control.transfer import TransferFunction
 from dalembert.errors import InputError, choose
 from dalembert.flow import Flow, Scalar, Scalars
 from dalembert.scalar import where
@@ -95,14 +95,19 @@ def ultimate(plant: object) -> Ultimate:
     G = read_plant(plant)
     if _falls(G):
         raise InputError(
-            "the sign of this plant is wrong: it falls when its input rises, so that every gain K > 0 feeds back "
-            "positively. Give −1 times the plant, and take the gains found times −1"
+            "wrong-value",
+            "plant",
+            problem="the output of the plant falls when its input rises, so that every gain K > 0 feeds back "
+            "positively",
+            remedy="Pass −1 times the plant, and multiply the gains by −1.",
         )
     found = find_crossings(G)
     if not found:
         raise InputError(
-            "the phase of this plant never reaches −180°: no gain makes it oscillate steadily. It has no ultimate "
-            "gain; give its actuator, its filter or its dead time to the model, or tune by the closed loop's poles"
+            "infeasible",
+            "plant",
+            problem="the phase of the plant never reaches −180°, so no gain makes it oscillate steadily",
+            remedy="Include its actuator, filter or dead time in the model, or place the poles of the closed loop.",
         )
     K, s = found[0].gain, found[0].s
     _check_stable_below(G, K)
@@ -122,8 +127,10 @@ def _check_stable_below(G: TransferFunction, K: float) -> None:
     if (closed.real > 1e-9 * np.abs(closed)).any():
         worst = closed[np.argmax(closed.real)]
         raise InputError(
-            f"at half the gain ({0.5 * K:g}) at which this plant crosses −180° its loop is unstable already (a pole at "
-            f"{worst:.3g}): gains cannot be raised from zero until it oscillates"
+            "infeasible",
+            "plant",
+            problem=f"at half the gain ({0.5 * K:g}) at which the phase of the plant is −180° the loop is already "
+            f"unstable (pole at {worst:.3g})",
         )
 
 
@@ -134,7 +141,7 @@ def ziegler_nichols(found: Ultimate | tuple[float, float], rule: str = "classic 
     K_u = number("the ultimate gain of the loop", K_u, "")
     T_u = number("the ultimate period of the loop", T_u, "s", above=0.0)
     if K_u == 0:
-        raise InputError("the ultimate gain of the loop is 0: a loop that oscillates without gain cannot be tuned")
+        raise InputError("out-of-range", "found", expected="not have an ultimate gain of 0")
     return PID.of(_scale(row, K_u, T_u), **options)
 
 
@@ -160,16 +167,25 @@ def reaction_curve(t: ArrayLike, y: ArrayLike, step: float = 1.0) -> Reaction:
     times, values = array("t", t, (None,)), array("y", y, (None,))
     if times.shape != values.shape or times.size < 10:
         shapes = f"{times.shape} and {values.shape}"
-        raise InputError(f"t and y are lists of the same length, at least 10; got shapes {shapes}")
+        raise InputError(
+            "wrong-shape",
+            "y",
+            problem=f"`t` and `y` must be arrays of the same length, at least 10; got shapes {shapes}",
+        )
     if not (np.diff(times) > 0).all():
-        raise InputError("the times of a step's answer must rise")
+        raise InputError("wrong-order", "t", expected="strictly increasing")
     du = number("the height of the step", step, "")
     if du == 0:
-        raise InputError("a step of height 0 tells nothing")
+        raise InputError("out-of-range", "step", du, expected="not be zero")
     rise = values[-1] - values[0]
     tail = values[int(0.95 * times.size) :]
     if not abs(rise) > 0 or np.ptp(tail) > 0.02 * abs(rise):
-        raise InputError("the answer has not settled: its last twentieth still changes by over 2 %; record it longer")
+        raise InputError(
+            "wrong-value",
+            "y",
+            problem="the response has not settled: its last twentieth still changes by more than 2 %",
+            remedy="Record it longer.",
+        )
     steep = np.gradient(values, times) * np.sign(rise)
     k = int(np.argmax(steep))
     L = times[k] - times[0] - (values[k] - values[0]) * np.sign(rise) / steep[k]
@@ -180,13 +196,15 @@ def reaction_of(plant: object) -> Reaction:
     """The same of a model: end and steepest slope of its answer to a step are its own, G(0) and C (A x + B)."""
     G = read_plant(plant)
     if not G.stable:
-        raise InputError("the answer to a step does not settle: this plant is not stable")
+        raise InputError("infeasible", "plant", problem="the step response of an unstable plant does not settle")
     answer = StepResponse(TransferFunction(G.num, G.den).state_space())
     begin = float(answer.y[0])
     rise = G.gain_at_rest - begin
     t, y, slope = answer.steepest()
     if not (rise and slope):
-        raise InputError("the answer of this plant to a step ends where it begins: there is no rise to read")
+        raise InputError(
+            "wrong-value", "plant", problem="the step response of the plant ends where it begins, so it has no rise"
+        )
     return Reaction(rise, max(t - (y - begin) / slope, 0.0) + G.delay, rise / slope, slope)
 
 
@@ -195,7 +213,11 @@ def ziegler_nichols_step(found: Reaction, kind: str = "PID", **options: Any) -> 
     row = REACTION[choose("law", kind, REACTION)]
     of_kind(found, Reaction, "this rule takes a Reaction (reaction_curve gives one), not")
     if found.delay <= 0:
-        raise InputError("the answer begins at once (no delay L): the rule's gain T/(K L) would be infinite")
+        raise InputError(
+            "wrong-value",
+            "found",
+            problem="the response begins at once (L = 0), so the gain T/(K L) of the rule is infinite",
+        )
     return PID.of(_scale(row, found.time / (found.gain * found.delay), found.delay), **options)
 
 
@@ -251,7 +273,7 @@ def relay_experiment(
     run = integrate(closed, [*start, 1.0], step, steps, method="rk4")
     if run.diverged_at >= 0:
         when = float(run.diverged_at) * step
-        raise InputError(f"the plant ran away under the relay, at t = {when:g} s: is it stable?")
+        raise InputError("diverged", "plant", problem=f"the plant diverges under the relay at t = {when:g} s")
     y, u = run.y[:, 0], run.y[:, 1]
     return _measure(run.t, y, u, d, band, r)
 
@@ -265,7 +287,7 @@ def _flow(plant: object) -> Flow:
         plant = flow()
     driven = of_kind(plant, Flow, "a relay drives a TransferFunction, a StateSpace or a Flow, not")
     if not driven.inputs:
-        raise InputError(f"{driven.name!r} has no input for a relay to drive")
+        raise InputError("wrong-structure", "plant", problem=f"{driven.name!r} has no input for the relay")
     return driven
 
 
@@ -275,15 +297,23 @@ def _clock(flow: Flow, x: Array, dt: float | None, duration: float | None) -> tu
         speeds = np.abs(linearize(flow, x, np.zeros(len(flow.inputs))).poles)
         speeds = speeds[speeds > 1e-9 * max(float(speeds.max(initial=0.0)), 1e-300)]
         if not speeds.size:
-            raise InputError("the plant has no time scale of its own at x0: give dt and duration")
+            raise InputError(
+                "missing",
+                "dt",
+                problem="the poles of the plant at x0 set no time scale",
+                remedy="Pass `dt` and `duration`.",
+            )
         dt = 0.002 / float(speeds.max()) if dt is None else dt
         duration = 80.0 / float(speeds.min()) if duration is None else duration
     step = number("the step dt of the experiment", dt, "s", above=0.0)
     length = number("the duration of the experiment", duration, "s", above=step)
     if length / step > LONGEST:
         raise InputError(
-            f"{length:g} s in steps of {step:g} s are more than {LONGEST:,} steps: fast and slow poles lie far apart; "
-            "give dt and duration"
+            "too-large",
+            "dt",
+            problem=f"{length:g} s in steps of {step:g} s are more than {LONGEST:,} steps, because fast and slow "
+            "poles are far apart",
+            remedy="Pass `dt` and `duration`.",
         )
     return step, math.ceil(length / step)
 
@@ -331,8 +361,10 @@ def _measure(t: Array, y: Array, u: Array, d: float, band: float, r: float) -> R
     up = np.flatnonzero(u[1:] > u[:-1])
     if up.size < PERIODS + 2:
         raise InputError(
-            f"the relay turned on only {up.size} times: the plant does not oscillate under it, or not within the "
-            "duration; make it longer, the hysteresis smaller or the amplitude larger"
+            "infeasible",
+            "plant",
+            problem=f"the relay switched only {up.size} times, so the plant does not oscillate within the duration",
+            remedy="Use a longer duration, a smaller hysteresis or a larger amplitude.",
         )
     share = np.clip((band - e[up]) / np.where(e[up + 1] != e[up], e[up + 1] - e[up], 1.0), 0.0, 1.0)
     turned = (t[up] + share * (t[up + 1] - t[up]))[-(PERIODS + 1) :]
@@ -341,8 +373,10 @@ def _measure(t: Array, y: Array, u: Array, d: float, band: float, r: float) -> R
     step = float(t[1] - t[0])
     if SHORTEST * step > T:
         raise InputError(
-            f"the relay turns every {T / 2 / step:.0f} steps: this plant answers at once and chatters (its phase does "
-            "not reach −180°), or dt is too long"
+            "infeasible",
+            "plant",
+            problem=f"the relay switches every {T / 2 / step:.0f} steps, because the phase of the plant does not "
+            "reach −180° or dt is too long",
         )
     inside = (t >= turned[0]) & (t < turned[-1])
     swing = float(np.ptp(y[inside])) / 2
@@ -350,7 +384,13 @@ def _measure(t: Array, y: Array, u: Array, d: float, band: float, r: float) -> R
     first = complex(2 * (turn * (y[inside] - y[inside].mean())).mean())
     driving = complex(2 * (turn * (u[inside] - u[inside].mean())).mean())
     if not swing > band:
-        raise InputError(f"the output swings by {swing:g}, no more than the hysteresis {band:g}: raise the amplitude")
+        raise InputError(
+            "infeasible",
+            "amplitude",
+            d,
+            problem=f"the output swings by {swing:g}, no more than the hysteresis {band:g}",
+            remedy="Use a larger amplitude.",
+        )
     K = 4 * d / (math.pi * math.sqrt(swing * swing - band * band))
     change = float(np.ptp(periods) / T)
     return RelayExperiment(Ultimate(K, T, change, "relay"), swing, abs(first), first / driving, t, y, u)
@@ -363,7 +403,12 @@ def extrapolate(first: RelayExperiment, second: RelayExperiment) -> Ultimate:
     p1, p2 = (cmath.phase(-e.response) for e in (first, second))
     g1, g2 = (math.log(abs(e.response)) for e in (first, second))
     if abs(p2 - p1) < 1e-3:
-        raise InputError("the two experiments oscillate alike: give them different hysteresis")
+        raise InputError(
+            "conflict",
+            "second",
+            problem="the two experiments oscillate at the same frequency",
+            remedy="Use different values of hysteresis.",
+        )
     share = p1 / (p1 - p2)
     w, g = w1 + share * (w2 - w1), g1 + share * (g2 - g1)
     left = max(first.ultimate.residual, second.ultimate.residual)

@@ -44,7 +44,12 @@ def reflect_motors(driven: DrivenRobot) -> Robot:
     """The robot with its motors' inertia reflected, N² J_m in M: what a controller of joint torques should believe in.
     Needs one motor per joint."""
     if not driven.transmission.diagonal:
-        raise InputError("with belts or differentials rotors couple the joints: there is no robot with N² J_m alone")
+        raise InputError(
+            "wrong-structure",
+            "driven",
+            problem="belts or differentials couple the rotors to several joints, so no robot has the inertias N² "
+            "J_m alone",
+        )
     if not any(driven.inertias):
         return driven.robot
     robot = driven.robot
@@ -76,14 +81,19 @@ class VoltageControl(Controller):
         law = self.controller.law()
         if law.outputs != torques(self.driven.robot) or law.measures != measures(self.driven.robot):
             raise InputError(
-                f"VoltageControl takes a controller of the joint torques of {self.driven.robot.name!r}, from (q, q̇) "
-                f"alone; {law.name!r} drives {', '.join(law.outputs[:3])}"
+                "conflict",
+                problem=f"VoltageControl needs a controller of the joint torques of {self.driven.robot.name!r} "
+                f"from (q, q̇) alone, and {law.name!r} drives {', '.join(law.outputs[:3])}",
             )
 
     def finish(self) -> None:
         G = np.array(self.driven.transmission.matrix)
         if np.linalg.matrix_rank(G) < G.shape[1]:
-            raise InputError("the motors do not drive every joint: joint torques cannot be chosen freely")
+            raise InputError(
+                "wrong-structure",
+                "driven",
+                problem="the motors do not drive every joint, so the joint torques cannot be chosen freely",
+            )
 
     @property
     def robot(self) -> Robot:  # type: ignore[override]

@@ -235,9 +235,8 @@ def tip_name(description: Description, tip: str | None = None) -> str:
     parents = {joint.parent for joint in description.joints}
     leaves = [name for name in names if name not in parents]
     if len(leaves) > 1:
-        raise DescriptionError(
-            f"robot {description.name!r} ends in {len(leaves)} links ({', '.join(leaves)}); say which one is the tip"
-        )
+        problem = f"{description.name!r} ends in {len(leaves)} links ({', '.join(leaves)})"
+        raise DescriptionError("missing", "tip", problem=problem, remedy="Pass the name of one of them as tip.")
     return leaves[0]
 
 
@@ -255,10 +254,11 @@ def serial_chain(description: Description, tip: str | None = None, *, only: bool
     """The chain from the root to the tip of a tree without loops. With `only`, a joint that moves elsewhere is an
     error, and so is a mimic joint on the way; without it, other branches are left out."""
     if description.loops:
-        raise DescriptionError(
-            f"robot {description.name!r} has {counted(len(description.loops))}: a table of joints has none; take them "
-            "off first (Robot.tree, or dataclasses.replace(description, loops=()))"
+        problem = (
+            f"{description.name!r} has {counted(len(description.loops))}, and a table of joints cannot contain loops"
         )
+        remedy = "Remove them first with Robot.tree or dataclasses.replace(description, loops=())."
+        raise DescriptionError("unsupported", "loops", problem=problem, remedy=remedy)
     name = tip_name(description, tip)
     path = path_to(description, name)
     on_path = {joint.name for joint in path}
@@ -266,14 +266,15 @@ def serial_chain(description: Description, tip: str | None = None, *, only: bool
         if joint.kind == "fixed":
             continue
         if only and joint.name not in on_path:
-            raise DescriptionError(
-                f"joint {joint.name!r} is not on the way from {root_name(description)!r} to {name!r}: "
-                "a table of joints describes one serial chain; remove the branch, or choose another tip"
+            problem = (
+                f"joint {joint.name!r} is not on the way from {root_name(description)!r} to {name!r}, and a table of "
+                "joints describes one serial chain"
             )
+            remedy = "Remove the branch, or choose another tip."
+            raise DescriptionError("unsupported", "tip", name, problem=problem, remedy=remedy)
         if joint.name in on_path and joint.mimic is not None:
-            raise DescriptionError(
-                f"joint {joint.name!r} follows {joint.mimic.joint!r}: a table of joints has no mimic joints"
-            )
+            problem = f"joint {joint.name!r} follows {joint.mimic.joint!r}, and a table of joints has no mimic joints"
+            raise DescriptionError("unsupported", "mimic", problem=problem)
     return _assemble(description, name, path)
 
 

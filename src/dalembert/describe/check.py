@@ -96,9 +96,11 @@ class Subject:
     place: Place
     warnings: list[str]
 
-    def must(self, holds: bool, sentence: str) -> None:
+    def must(self, holds: bool, fault: str, sentence: str) -> None:
+        """Raise the error with this code and argument, "out-of-range mass", unless something holds."""
         if not holds:
-            raise self.place.refuse(sentence)
+            code, _, argument = fault.partition(" ")
+            raise self.place.refuse(code, argument, problem=sentence)
 
     def warn(self, sentence: str) -> None:
         self.warnings.append(self.place.prefix + sentence)
@@ -108,7 +110,10 @@ class Subject:
             if not abs(value) <= largest:
                 large = ", so large that its products overflow; check its exponent"
                 why = large if math.isfinite(value) else "; write a finite number"
-                raise self.place.refuse(f"{what} is {value!r}{why}")
+                problem = f"{what} is {value!r}{why}"
+                raise self.place.refuse(
+                    "out-of-range" if math.isfinite(value) else "not-finite", what, value, problem=problem
+                )
 
     def origin(self, origin: Origin, who: str, doubt: bool = True) -> None:
         self.finite(f"the origin's xyz of {who}", *origin.xyz)
@@ -123,7 +128,7 @@ class Subject:
         self.finite(what, *axis, largest=sys.float_info.max)
         largest = max(abs(a) for a in axis)
         why = "which has no direction; give a unit vector such as 0 0 1"
-        self.must(largest >= AXIS_ZERO, f"{what} is {show(axis)}, {why}")
+        self.must(largest >= AXIS_ZERO, "out-of-range axis", f"{what} is {show(axis)}, {why}")
         ratio = tuple(a / largest for a in axis)
         norm = math.hypot(*ratio)
         if abs(math.hypot(*axis) - 1.0) <= AXIS_EXACT:
@@ -144,7 +149,7 @@ def show(values: Sequence[float]) -> str:
 
 def _names(d: Description) -> None:
     if not d.links:
-        raise d.place.refuse(f"robot {d.name!r} has no link; describe at least one")
+        raise d.place.refuse("missing", "links", problem=f"robot {d.name!r} has no link; describe at least one")
     _unique("link", [(link.name, link.place) for link in d.links])
     _unique("joint", [(joint.name, joint.place) for joint in d.joints])
     _unique("loop", [(loop.name, loop.place) for loop in d.loops])
@@ -153,17 +158,17 @@ def _names(d: Description) -> None:
         for part in part_names(joint) if joint.several else ():
             what = f"joint {joint.name!r} is {joint.kind} and has the coordinate {part!r}, the name of another joint"
             if part in names:
-                raise names[part].place.refuse(f"{what}; rename one of them")
+                raise names[part].place.refuse("duplicate", "joint", problem=f"{what}; rename one of them")
 
 
 def _unique(kind: str, named: Iterable[tuple[str, Place]]) -> None:
     seen: dict[str, Place] = {}
     for name, place in named:
         if not name.strip():
-            raise place.refuse(f"a {kind} has no name; give it one")
+            raise place.refuse("missing", "name", problem=f"a {kind} has no name; give it one")
         if name in seen:
             first = "" if seen[name].line is None else f" (first at line {seen[name].line})"
-            raise place.refuse(f"two {kind}s are named {name!r}{first}; rename one of them")
+            raise place.refuse("duplicate", kind, problem=f"two {kind}s are named {name!r}{first}; rename one of them")
         seen[name] = place
 
 
@@ -176,23 +181,25 @@ def check_tree(d: Description) -> None:
         for role, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in known:
                 text = str(unknown("link", link, names))
-                raise joint.place.refuse(f"joint {joint.name!r} has as {role} the {text}")
+                problem = f"joint {joint.name!r} has as {role} the {text}"
+                raise joint.place.refuse("unknown-name", "link", problem=problem)
         if joint.child in parent_joint:
             other = parent_joint[joint.child].name
-            raise joint.place.refuse(
-                f"link {joint.child!r} is the child of two joints, {other!r} and {joint.name!r}; "
-                "a tree gives every link one parent, so remove one (and close the loop with a <loop_joint>, in TOML "
-                "with [[loops]])"
+            problem = (
+                f"link {joint.child!r} is the child of two joints, {other!r} and {joint.name!r}; a tree gives every "
+                "link one parent, so remove one (and close the loop with a <loop_joint>, in TOML with [[loops]])"
             )
+            raise joint.place.refuse("wrong-structure", "joints", problem=problem)
         parent_joint[joint.child] = joint
     _no_cycle(d, parent_joint)
     roots = [name for name in names if name not in parent_joint]
     if len(roots) > 1:
         shown = ", ".join(repr(name) for name in roots[:6]) + (", …" if len(roots) > 6 else "")
-        raise d.place.refuse(
-            f"robot {d.name!r} has {len(roots)} links without a parent: {shown}; "
-            "connect all but one of them by a joint (a fixed one will do)"
+        problem = (
+            f"robot {d.name!r} has {len(roots)} links without a parent: {shown}; connect all but one of them by a "
+            "joint (a fixed one will do)"
         )
+        raise d.place.refuse("wrong-structure", "joints", problem=problem)
 
 
 def _no_cycle(d: Description, parent_joint: dict[str, Joint]) -> None:
@@ -204,10 +211,11 @@ def _no_cycle(d: Description, parent_joint: dict[str, Joint]) -> None:
             if name in path:
                 ring = list(path)[list(path).index(name) :]
                 shown = " → ".join(repr(n) for n in [*ring[:8], *(["…"] if len(ring) > 8 else []), name])
-                raise parent_joint[name].place.refuse(
-                    f"the joints form a cycle, child to parent: {shown}; "
-                    f"remove one of its joints, for example {parent_joint[name].name!r}"
+                problem = (
+                    f"the joints form a cycle, child to parent: {shown}; remove one of its joints, for example "
+                    f"{parent_joint[name].name!r}"
                 )
+                raise parent_joint[name].place.refuse("wrong-structure", "joints", problem=problem)
             path[name] = None
             name = parent_joint[name].parent
         grounded.update(path)
@@ -220,7 +228,7 @@ def _joint(joint: Joint, warnings: list[str]) -> Joint:
     s = Subject(f"joint {joint.name!r}", joint.place, warnings)
     *most, last = JOINT_KINDS
     choice = f"{', '.join(most)} or {last}"
-    s.must(joint.kind in JOINT_KINDS, f"{s.who} is of type {joint.kind!r}; choose {choice}")
+    s.must(joint.kind in JOINT_KINDS, "unknown-name kind", f"{s.who} is of type {joint.kind!r}; choose {choice}")
     s.origin(joint.origin, s.who)
     if joint.kind == "fixed":
         return Joint(joint.name, "fixed", joint.parent, joint.child, joint.origin, place=joint.place)
@@ -230,9 +238,11 @@ def _joint(joint: Joint, warnings: list[str]) -> Joint:
         _several(s, joint)
     s.finite(f"the pitch of {s.who}", joint.pitch)
     remedy = "give the way along its axis per angle [m/rad], or make it revolute"
-    s.must(joint.kind != "helical" or joint.pitch != 0, f"{s.who} is helical and has no pitch; {remedy}")
+    s.must(
+        joint.kind != "helical" or joint.pitch != 0, "missing pitch", f"{s.who} is helical and has no pitch; {remedy}"
+    )
     what = f"{s.who} is {joint.kind} and has a pitch"
-    s.must(joint.kind == "helical" or joint.pitch == 0, f"{what}; make it helical or remove it")
+    s.must(joint.kind == "helical" or joint.pitch == 0, "conflict pitch", f"{what}; make it helical or remove it")
     axis = Joint.axis if joint.kind in JOINTS_WITHOUT_AXIS else s.unit_axis(joint.axis)
     return replace(joint, axis=axis, drive=_drive(s, joint.drive))
 
@@ -244,22 +254,28 @@ def _limit(s: Subject, limit: Limit, kind: str) -> None:
     if huge := [f"{name} {given[name]:g}" for name in ("lower", "upper") if abs(given.get(name, 0.0)) >= UNLIMITED]:
         s.warn(f"{s.who} has position limits of 1e9 or more ({', '.join(huge)}), which are taken as no limits")
     endless = kind == "continuous" and not given.keys().isdisjoint(("lower", "upper"))
-    s.must(not endless, f"{s.who} is continuous and has position limits; make it revolute or remove them")
+    s.must(
+        not endless, "conflict limit", f"{s.who} is continuous and has position limits; make it revolute or remove them"
+    )
     swapped = given.get("lower", -math.inf) > given.get("upper", math.inf)
     ends = f"has lower limit {limit.lower!r} above its upper limit {limit.upper!r}"
-    s.must(not swapped, f"{s.who} {ends}; swap or correct them")
+    s.must(not swapped, "wrong-order limit", f"{s.who} {ends}; swap or correct them")
     for name in ("effort", "velocity"):
         what = f"{s.who} has {name} limit {given.get(name)!r}"
-        s.must(given.get(name, 0.0) >= 0, f"{what}; it is a magnitude, so write it positive")
+        s.must(given.get(name, 0.0) >= 0, "out-of-range limit", f"{what}; it is a magnitude, so write it positive")
 
 
 def _several(s: Subject, joint: Joint) -> None:
     """What a joint of several coordinates cannot have: it is none of them that it would be of."""
     what = f"{s.who} is {joint.kind}, which has"
     limit = joint.limit or Limit()
-    s.must(limit.lower is None and limit.upper is None, f"{what} no position limits; remove them")
-    s.must(joint.mimic is None, f"{what} several coordinates and follows no other joint; remove the mimic")
-    s.must(joint.drive.stiffness == 0, f"{what} no spring; remove its stiffness")
+    s.must(limit.lower is None and limit.upper is None, "unsupported limit", f"{what} no position limits; remove them")
+    s.must(
+        joint.mimic is None,
+        "unsupported mimic",
+        f"{what} several coordinates and follows no other joint; remove the mimic",
+    )
+    s.must(joint.drive.stiffness == 0, "unsupported stiffness", f"{what} no spring; remove its stiffness")
 
 
 def _locked(joints: Sequence[Joint]) -> list[str]:
@@ -286,14 +302,21 @@ def _drive(s: Subject, drive: Drive) -> Drive:
     }
     for name, value in magnitudes.items():
         s.finite(f"the {name} of {s.who}", value)
-        s.must(value >= 0, f"the {name} of {s.who} is {value!r}; it is a magnitude and must not be negative")
+        s.must(
+            value >= 0,
+            "out-of-range drive",
+            f"the {name} of {s.who} is {value!r}; it is a magnitude and must not be negative",
+        )
     s.finite(f"the gear ratio of {s.who}", drive.gear_ratio)
     s.finite(f"the spring's rest position of {s.who}", drive.rest)
-    s.must(drive.gear_ratio != 0, f"the gear ratio of {s.who} is 0; write 1 for a direct drive")
+    s.must(
+        drive.gear_ratio != 0, "out-of-range gear_ratio", f"the gear ratio of {s.who} is 0; write 1 for a direct drive"
+    )
     try:
         return replace(drive, friction=tuple(checked_friction(term) for term in drive.friction))
     except (InputError, UnknownNameError, TypeError) as error:
-        raise s.place.refuse(f"the friction of {s.who}: {error}") from None
+        problem = f"the friction of {s.who}: {error}"
+        raise s.place.refuse(getattr(error, "code", "wrong-type"), "friction", problem=problem) from None
 
 
 def _mimics(joints: Sequence[Joint], warnings: list[str]) -> None:
@@ -302,14 +325,15 @@ def _mimics(joints: Sequence[Joint], warnings: list[str]) -> None:
         if joint.mimic is None:
             continue
         s, master = Subject(f"joint {joint.name!r}", joint.place, warnings), joint.mimic.joint
-        s.must(master != joint.name, f"{s.who} mimics itself; name another joint")
+        s.must(master != joint.name, "wrong-structure mimic", f"{s.who} mimics itself; name another joint")
         if master not in by_name:
             others = [name for name in by_name if name != joint.name]
-            raise s.place.refuse(f"{s.who} mimics the {unknown('joint', master, others)}")
+            problem = f"{s.who} mimics the {unknown('joint', master, others)}"
+            raise s.place.refuse("unknown-name", "mimic", problem=problem)
         why = f"which is fixed; name a moving joint, or make {joint.name!r} fixed too"
-        s.must(by_name[master].kind != "fixed", f"{s.who} mimics {master!r}, {why}")
+        s.must(by_name[master].kind != "fixed", "wrong-structure mimic", f"{s.who} mimics {master!r}, {why}")
         several = f"which is {by_name[master].kind} and has several coordinates; name a joint of one"
-        s.must(JOINTS[by_name[master].kind].direct, f"{s.who} mimics {master!r}, {several}")
+        s.must(JOINTS[by_name[master].kind].direct, "wrong-structure mimic", f"{s.who} mimics {master!r}, {several}")
         s.finite(f"the mimic of {s.who}", joint.mimic.multiplier, joint.mimic.offset)
         _no_mimic_cycle(joint, by_name)
 
@@ -322,7 +346,8 @@ def _no_mimic_cycle(joint: Joint, by_name: dict[str, Joint]) -> None:
         if name in seen:
             names = list(seen)
             shown = " → ".join(repr(n) for n in [*names[names.index(name) :], name])
-            raise joint.place.refuse(f"joints mimic each other in a cycle: {shown}; one of them must move by itself")
+            problem = f"joints mimic each other in a cycle: {shown}; one of them must move by itself"
+            raise joint.place.refuse("wrong-structure", "mimic", problem=problem)
         seen[name] = None
         follower = by_name.get(name)
 
@@ -368,7 +393,7 @@ def _inertial(s: Subject, inertial: Inertial) -> None:
     s.finite(f"the inertia of {s.who}", *inertial.inertia)
     s.origin(inertial.origin, f"the inertial of {s.who}")
     remedy = "a mass must not be negative (leave the inertial out for a massless link)"
-    s.must(mass >= 0, f"the mass of {s.who} is {mass!r} kg; {remedy}")
+    s.must(mass >= 0, "out-of-range mass", f"the mass of {s.who} is {mass!r} kg; {remedy}")
     if mass > HEAVIEST:
         s.warn(f"the mass of {s.who} is {mass:g} kg, more than any machine has; check its unit")
     if mass == 0 and any(inertial.inertia):
@@ -386,12 +411,12 @@ def _shape(s: Subject, shape: Shape, strict: bool) -> Shape:
         s.finite(f"the mesh scale of {s.who}", *shape.geometry.scale)
         # A path that leads elsewhere is kept, for it may be right where the file comes from; no such file is opened.
         reason = escape(shape.geometry.filename)
-        s.must(reason is None or not strict, f"the mesh of {s.who} is refused: {reason}")
+        s.must(reason is None or not strict, "not-readable mesh", f"the mesh of {s.who} is refused: {reason}")
         if reason is not None:
             s.warn(f"the mesh of {s.who} is not opened: {reason}")
     for name, value in sizes(shape.geometry):
         s.finite(f"the {name} of {s.who}", value)
-        s.must(value >= 0, f"the {name} of {s.who} is {value!r} m; a size must not be negative")
+        s.must(value >= 0, "out-of-range size", f"the {name} of {s.who} is {value!r} m; a size must not be negative")
     if shape.color is None:
         return shape
     s.finite(f"the color of {s.who}", *shape.color)
@@ -419,14 +444,21 @@ def _loop(loop: Loop, d: Description, carrier: dict[str, str], warnings: list[st
     s = Subject(f"loop {loop.name!r}", loop.place, warnings)
     kind, links = loop.kind, [link.name for link in d.links]
     if kind not in LOOP_KINDS:
-        raise s.place.refuse(f"{s.who} is of an {unknown('kind of loop', kind, LOOP_KINDS)}")
+        problem = f"{s.who} is of an {unknown('kind of loop', kind, LOOP_KINDS)}"
+        raise s.place.refuse("unknown-name", "kind", problem=problem)
     for role, link in (("first", loop.first), ("second", loop.second)):
         if link not in links:
-            raise s.place.refuse(f"{s.who} has as its {role} link the {unknown('link', link, links)}")
-    s.must(loop.first != loop.second, f"{s.who} joins link {loop.first!r} to itself; name two links")
+            problem = f"{s.who} has as its {role} link the {unknown('link', link, links)}"
+            raise s.place.refuse("unknown-name", "link", problem=problem)
+    s.must(
+        loop.first != loop.second,
+        "wrong-structure loop",
+        f"{s.who} joins link {loop.first!r} to itself; name two links",
+    )
     body = carrier.get(loop.first, loop.first)
     s.must(
         body != carrier.get(loop.second, loop.second),
+        "wrong-structure loop",
         f"{s.who} joins {loop.first!r} to {loop.second!r}, which are both fixed to {body!r} and never move against "
         "each other; remove it, or name links with a moving joint between them",
     )
@@ -434,15 +466,16 @@ def _loop(loop: Loop, d: Description, carrier: dict[str, str], warnings: list[st
     s.origin(loop.second_origin, f"the second frame of {s.who}", doubt=False)
     axis, length = s.unit_axis(loop.axis), loop.length
     idle = kind in LOOPS_WITHOUT_AXIS and axis != Loop.axis
-    s.must(not idle, f"{s.who} is of kind {kind!r}, which has no axis; remove it")
+    s.must(not idle, "no-effect axis", f"{s.who} is of kind {kind!r}, which has no axis; remove it")
     if kind != "distance":
-        s.must(length is None, f"{s.who} is of kind {kind!r}, which has no length; remove it")
+        s.must(length is None, "no-effect length", f"{s.who} is of kind {kind!r}, which has no length; remove it")
     elif length is None:
-        raise s.place.refuse(f"{s.who} keeps a distance and does not say which; give its length [m]")
+        problem = f"{s.who} keeps a distance and does not say which; give its length [m]"
+        raise s.place.refuse("missing", "length", problem=problem)
     else:
         s.finite(f"the length of {s.who}", length)
         what = f"the length of {s.who} is {length!r} m"
-        s.must(length > 0, f"{what}; a distance is positive (points that coincide are a 'ball')")
+        s.must(length > 0, "out-of-range length", f"{what}; a distance is positive (points that coincide are a 'ball')")
     return replace(loop, axis=axis)
 
 
@@ -458,12 +491,12 @@ def _home(d: Description, warnings: list[str]) -> tuple[tuple[str, float], ...]:
     moving = [name for name, joint in joints.items() if joint.kind != "fixed" and joint.mimic is None]
     home: dict[str, float] = {}
     for name, position in written:
-        s.must(name not in home, f"{s.who} names joint {name!r} twice; keep one")
+        s.must(name not in home, "duplicate home", f"{s.who} names joint {name!r} twice; keep one")
         joint = joints.get(name)
         if joint is None:
-            raise s.place.refuse(f"{s.who} names the {unknown('joint', name, moving)}")
+            raise s.place.refuse("unknown-name", "home", problem=f"{s.who} names the {unknown('joint', name, moving)}")
         why = "is fixed" if joint.mimic is None else f"follows {joint.mimic.joint!r}"
-        s.must(name in moving, f"{s.who} names joint {name!r}, which {why}; remove it there")
+        s.must(name in moving, "wrong-structure home", f"{s.who} names joint {name!r}, which {why}; remove it there")
         s.finite(f"the home position of joint {name!r}", position)
         home[name] = float(position)
         lower, upper = ends_of(joint)
@@ -485,7 +518,7 @@ def _turn(s: Subject, joint: Joint, home: dict[str, float]) -> None:
         return
     turn = [home.get(name, x) for name, x in zip(names, kind.neutral[kind.quaternion :], strict=True)]
     what, length = f"the home position of joint {joint.name!r} has a quaternion of length", math.hypot(*turn)
-    s.must(length > AXIS_ZERO, f"{what} 0, which is no rotation; write 0, 0, 0, 1 for none")
+    s.must(length > AXIS_ZERO, "out-of-range quaternion", f"{what} 0, which is no rotation; write 0, 0, 0, 1 for none")
     if abs(length - 1.0) > AXIS_ROUNDING:
         s.warn(f"{what} {length:.6g}; it is brought to length 1")
     exact = abs(length - 1.0) <= AXIS_EXACT
@@ -497,8 +530,10 @@ def _whole(d: Description, warnings: list[str]) -> None:
     try:
         RULES[Vector]("", d.gravity)
     except DescriptionError:
-        raise s.place.refuse(f"{s.who} is {d.gravity!r}; give three numbers [m/s²]") from None
+        problem = f"{s.who} is {d.gravity!r}; give three numbers [m/s²]"
+        raise s.place.refuse("wrong-shape", "gravity", problem=problem) from None
     s.finite(s.who, *d.gravity)
     names = [link.name for link in d.links]
     if d.tip is not None and d.tip not in names:
-        raise s.place.refuse(f"the tip of robot {d.name!r} is the {unknown('link', d.tip, names)}")
+        problem = f"the tip of robot {d.name!r} is the {unknown('link', d.tip, names)}"
+        raise s.place.refuse("unknown-name", "tip", problem=problem)

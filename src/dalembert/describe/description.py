@@ -93,8 +93,8 @@ def _rule(hint: object) -> Rule:
     return partial(_one_of, arguments or (hint,))
 
 
-def _refuse(what: str, value: object, wanted: str) -> DescriptionError:
-    return DescriptionError(f"{what} is {value!r:.80}; give {wanted}")
+def _refuse(code: str, what: str, value: object, expected: str) -> DescriptionError:
+    return DescriptionError(code, what, value, expected=expected)
 
 
 def number(what: str, value: object) -> object:
@@ -102,14 +102,14 @@ def number(what: str, value: object) -> object:
     if type(value) is float:
         return value
     if value is None or isinstance(value, (str, bytes, bool, dict, complex, Iterable)) or callable(value):
-        raise _refuse(what, value, "a number")
+        raise _refuse("wrong-type", what, value, "a number")
     return float(value) if isinstance(value, Real) else value
 
 
 def finite(what: str, value: object) -> None:
     """A number that is neither infinite nor NaN, or an error."""
     if not isinstance(value, float) or not isfinite(value):
-        raise _refuse(what, value, "a finite number")
+        raise _refuse("not-finite", what, value, "a finite number")
 
 
 def _row(value: object) -> tuple[object, ...]:
@@ -124,7 +124,7 @@ def _numbers(count: int, what: str, value: object) -> object:
     except DescriptionError:
         row = ()
     if len(row) != count:
-        raise _refuse(what, value, f"{count} numbers")
+        raise _refuse("wrong-shape", what, value, f"{count} numbers")
     return row
 
 
@@ -140,11 +140,11 @@ def _inertia(what: str, value: object) -> object:
         if [len(row) for row in matrix] != [3, 3, 3]:
             return _numbers(6, what, value)
     except DescriptionError:
-        raise _refuse(what, value, SIX_NUMBERS) from None
+        raise _refuse("wrong-shape", what, value, SIX_NUMBERS) from None
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = matrix
     if all(_same(a, b) for a, b in ((xy, yx), (xz, zx), (yz, zy))):
         return (xx, xy, xz, yy, yz, zz)
-    raise _refuse(what, value, SIX_NUMBERS)
+    raise _refuse("wrong-shape", what, value, SIX_NUMBERS)
 
 
 def _same(a: Scalar, b: Scalar) -> bool:
@@ -154,14 +154,14 @@ def _same(a: Scalar, b: Scalar) -> bool:
 def _one_of(kinds: Sequence[type], what: str, value: object) -> object:
     """A part of one of these classes."""
     if not isinstance(value, tuple(kinds)):
-        raise _refuse(what, value, " or ".join(WORDS.get(kind, f"{kind.__name__}(…)") for kind in kinds))
+        raise _refuse("wrong-type", what, value, " or ".join(WORDS.get(kind, f"{kind.__name__}(…)") for kind in kinds))
     return value
 
 
 def _several(kind: type, what: str, value: object) -> object:
     """A sequence of parts, as a tuple."""
     if not isinstance(value, (tuple, list)):
-        raise _refuse(what, value, f"a list of {kind.__name__}(…)")
+        raise _refuse("wrong-type", what, value, f"a list of {kind.__name__}(…)")
     for x in value:
         _one_of((kind,), what, x)
     return value if isinstance(value, tuple) else tuple(value)

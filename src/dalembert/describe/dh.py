@@ -167,12 +167,13 @@ def from_dh(
     """
     kind = check_convention(convention)
     if not isinstance(rows, Sequence) or isinstance(rows, str):
-        raise DescriptionError(f"a DH table is a list of rows, one per joint; got {type(rows).__name__}")
+        raise DescriptionError("wrong-type", "rows", rows, expected="a list of rows, one per joint")
     base, tool = _end("base", base), _end("tool", tool)
     table = tuple(_checked_row(row, i) for i, row in enumerate(rows))
     warn_of_rows(table)
     if not table:
-        raise DescriptionError(f"the DH table of robot {name!r} has no rows; one row per joint is needed")
+        problem = f"the DH table of robot {name!r} has no rows"
+        raise DescriptionError("too-few", "rows", problem=problem, remedy="Pass one row per joint.")
     return DHTable(table, kind, base, tool, root, tip, name, gravity, notes).description()
 
 
@@ -239,8 +240,9 @@ def _end(name: str, value: object) -> Origin:
     try:
         return to_origin(as_pose(value, name))
     except InputError:
-        why = "give a 4×4 pose, or an Origin such as Origin(xyz=(0, 0, 0.1))"
-        raise DescriptionError(f"{name} is {value!r}: {why}") from None
+        raise DescriptionError(
+            "wrong-value", name, value, expected="a 4×4 pose or an Origin such as Origin(xyz=(0, 0, 0.1))"
+        ) from None
 
 
 def _checked_row(row: DHRow | Mapping[str, Any], i: int) -> DHRow:
@@ -249,12 +251,15 @@ def _checked_row(row: DHRow | Mapping[str, Any], i: int) -> DHRow:
         try:
             return DHRow(**_said(DHRow, row))
         except DalembertError as error:
-            raise DescriptionError(f"DH row {i}: {error}") from None
+            raise DescriptionError(
+                error.code, error.argument, error.value, problem=str(error), place=f"DH row {i}"
+            ) from None
     if not isinstance(row, DHRow):
-        raise DescriptionError(
-            f"DH row {i} is {row!r}: give a DHRow or a dictionary such as "
-            "{'theta': 0, 'd': 0.1, 'a': 0.3, 'alpha': 0}; a bare list does not say which number is which"
+        problem = (
+            f"DH row {i} must be a DHRow or a dictionary such as {{'theta': 0, 'd': 0.1, 'a': 0.3, 'alpha': 0}}, got "
+            f"{row!r}"
         )
+        raise DescriptionError("wrong-type", "rows", row, problem=problem)
     return row
 
 
@@ -280,7 +285,7 @@ def _inertial(table: Mapping[str, Any]) -> Inertial:
         if key not in ("mass", "com", "rpy", "inertia"):
             raise unknown("key", f"inertial.{key}", tuple(f"inertial.{x}" for x in ("mass", "com", "rpy", "inertia")))
     if "mass" not in table:
-        raise DescriptionError("an inertial needs its mass [kg]")
+        raise DescriptionError("missing", "mass", problem="an inertial needs its mass [kg]")
     moments = six_of_inertia(table.get("inertia"))
     place = Origin(three("com", table.get("com", (0.0, 0.0, 0.0))), three("rpy", table.get("rpy", (0.0, 0.0, 0.0))))
     return Inertial(number("mass", table["mass"]), moments, place)
@@ -297,7 +302,8 @@ def to_dh(description: Description, convention: str = "standard", *, tip: str | 
     check_convention(convention)
     chain = serial_chain(description, tip)
     if not chain.bodies:
-        raise DescriptionError(f"robot {description.name!r} has no moving joint, so it has no DH table")
+        problem = f"robot {description.name!r} has no moving joint, and therefore no DH table"
+        raise DescriptionError("unsupported", "description", problem=problem)
     table = _as_written(description, chain) or _table(description, chain)
     table = replace(table, rows=tuple(_fill(table, chain)))
     return convert(table, convention)
@@ -346,7 +352,8 @@ def _table(description: Description, chain: Chain) -> DHTable:
         theta, d, a, alpha = dh_parameters(F.inverse() @ G)
         joint = body.joint
         if joint.kind not in KINDS:
-            raise DescriptionError(f"joint {joint.name!r} is {joint.kind}, which no row of a DH table is")
+            problem = f"joint {joint.name!r} is {joint.kind}, which no row of a DH table can describe"
+            raise DescriptionError("unsupported", "kind", joint.kind, problem=problem)
         rows.append(DHRow(theta, d, a, alpha, joint.kind, name=joint.name, link=joint.child))
         F = F @ screw_z(theta, d) @ screw_x(a, alpha)
     return DHTable(
@@ -469,16 +476,17 @@ def as_pose(T: object, what: str = "the frame") -> Pose:
     except (TypeError, ValueError):
         rows = []
     if [len(row) for row in rows] != [4] * 4:
-        raise InputError(f"{what} must be a 4×4 homogeneous matrix")
+        raise InputError("wrong-shape", what, expected="a 4×4 homogeneous matrix")
     if not all(math.isfinite(x) for row in rows for x in row):
-        raise InputError(f"{what} holds a number that is not finite")
+        raise InputError("not-finite", what, expected="finite")
     R = tuple(tuple(row[:3]) for row in rows[:3])
     error = rotation.orthonormal_error(R)
     if rows[3] != [0.0, 0.0, 0.0, 1.0] or error > 1e-6:
-        raise InputError(
-            f"{what} is not a rigid transform: the rotation is off by {error:.2g} and the last row is "
-            f"{rows[3]} where [0, 0, 0, 1] is needed"
+        problem = (
+            f"{what} must be a rigid transform; its rotation is off by {error:.2g}, and its last row is {rows[3]} "
+            "instead of [0, 0, 0, 1]"
         )
+        raise InputError("wrong-value", what, problem=problem)
     return Pose(R, (rows[0][3], rows[1][3], rows[2][3]))
 
 

@@ -171,10 +171,9 @@ def volume(geometry: Geometry) -> float:
 
 
 def _mesh_file(filename: str) -> InputError:
-    return InputError(
-        f"the mesh {filename!r} is only a file name here; read its vertices and faces with "
-        "describe.mesh.read and give them to mass.mesh"
-    )
+    problem = f"the mesh {filename!r} is only a file name here"
+    remedy = "Read its vertices and faces with describe.mesh.read, and pass them to mass.mesh."
+    return InputError("wrong-type", "mesh", filename, problem=problem, remedy=remedy)
 
 
 # meshes
@@ -199,7 +198,7 @@ def mesh(
     and defined for any mesh. "convex" fills the convex hull. "shell" is a thin skin, its density in kg/m².
     """
     if (density is None) == (mass is None):
-        raise InputError("give either density= or mass= of the mesh, not both or neither")
+        raise InputError("conflict", "density", problem="the mesh needs density= or mass=, exactly one of them")
     choose("rule for the mass of a mesh", rule, MESH_RULES)
     x, f = closed_mesh(vertices, faces, closed=rule == "exact")
     f = hull(x) if rule == "convex" else f
@@ -209,7 +208,7 @@ def mesh(
     # A flat mesh leaves rounding, of either sign, of the terms that canceled.
     if size <= 1e-12 * terms:
         why = "its faces look inwards; reverse their order" if size < 0 else "it encloses nothing"
-        raise InputError(f"the mesh has a volume of {size:.3g} m³: {why}")
+        raise InputError("wrong-value", "faces", problem=f"the mesh has a volume of {size:.3g} m³: {why}")
     if rule != "exact":
         middle = middle + h / size
         size, _, C, _ = _moments(x, f, middle, rule)
@@ -225,7 +224,7 @@ def _centroid(x: Array, f: NDArray[np.int64]) -> Array:
     a, b, c = (x[f[:, k]] for k in range(3))
     area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
     if not area.sum() > 0:
-        raise InputError("the mesh has no face with an area")
+        raise InputError("wrong-value", "faces", problem="no face of the mesh has an area")
     middle: Array = (area @ (a + b + c)) / (3.0 * area.sum())
     return middle
 
@@ -260,11 +259,12 @@ def integrated(geometry: Geometry, density: Density) -> Inertia:
         if change <= SETTLED:
             break
     if change > UNSETTLED:
-        raise InputError(
+        problem = (
             f"the integrals of this density still change by {change:.1g} of themselves with {POINTS[-1]} points in "
-            "each direction: it is not smooth inside the shape. Where it jumps, cut the shape, and put the parts "
-            "together with mass.compose"
+            "each direction, because it is not smooth inside the shape"
         )
+        remedy = "Where it jumps, cut the shape, and combine the parts with mass.compose."
+        raise InputError("not-converged", "density", problem=problem, remedy=remedy)
     size = _size(geometry)
     m, h, C = float(before[0, 0]), before[0, 1:] * size, before[1:, 1:] * size**2
     I = np.trace(C) * np.eye(3) - C
@@ -277,13 +277,15 @@ def _density_moments(geometry: Geometry, density: Density, n: int) -> Array:
     try:
         rho = np.broadcast_to(np.asarray(density(*points.T), float), weights.shape)
     except (TypeError, ValueError) as error:
-        raise InputError(
-            "the density is a function ρ(x, y, z) that takes three arrays and gives one, as NumPy's functions do: "
-            f"{error}"
-        ) from None
+        problem = (
+            "the density must be a function ρ(x, y, z) that takes three arrays and returns one, as NumPy's functions "
+            f"do: {error}"
+        )
+        raise InputError("wrong-type", "density", problem=problem) from None
     if not (np.isfinite(rho) & (rho >= 0)).all():
         where = points[np.argmin(np.isfinite(rho) & (rho >= 0))]
-        raise InputError(f"the density at {where.round(4).tolist()} is not a number ≥ 0")
+        problem = f"the density at {where.round(4).tolist()} must be a number ≥ 0"
+        raise InputError("out-of-range", "density", problem=problem)
     r = np.column_stack([np.ones(len(points)), points / _size(geometry)])
     return np.asarray(r.T @ (r * (weights * rho)[:, None]))
 
@@ -315,7 +317,8 @@ def _rule(geometry: Geometry, n: int) -> tuple[Array, Array]:
             up, half = _turned(_line(0.0, radius, n), _line(0.0, 1.0, n), n, ball=True)
             up[:, 2] += length / 2
             return np.concatenate([points, up, up * (1, 1, -1)]), np.concatenate([weights, half, half])
-    raise InputError("a density that varies needs a box, cylinder, sphere or capsule; a mesh takes one density")
+    problem = "a density that varies needs a box, cylinder, sphere or capsule"
+    raise InputError("unsupported", "density", problem=problem, remedy="Pass one number as the density of a mesh.")
 
 
 def _line(low: float, high: float, n: int) -> tuple[Array, Array]:
@@ -358,7 +361,8 @@ def without(total: Inertia, part: Inertia) -> Inertia:
     """What is left of `total` when `part`, in the same frame, is taken away: a payload put down."""
     rounding = 1e-9 * abs(total.m)
     if part.m > total.m + rounding:
-        raise InputError(f"a part of {part.m:g} kg cannot be taken from a body of {total.m:g} kg")
+        problem = f"a part of {part.m:g} kg cannot be removed from a body of {total.m:g} kg"
+        raise InputError("out-of-range", "part", problem=problem)
     return total - part
 
 
@@ -366,7 +370,7 @@ def moment_about_axis(inertia: Inertia, point: Vector, axis: Vector) -> float:
     """uᵀ I_p u [kg m²]: the moment about the line through `point` along `axis`, of any length but zero."""
     length = math.hypot(*three("the axis", axis))
     if length == 0.0:
-        raise InputError("the axis is 0 0 0, which has no direction")
+        raise InputError("out-of-range", "axis", axis, expected="not be zero")
     u = scale(1.0 / length, axis)
     there = inertia.to_parent(Pose(IDENTITY, neg(three("the point", point))))
     return float(dot(u, matvec(there.I, u)))
@@ -375,7 +379,7 @@ def moment_about_axis(inertia: Inertia, point: Vector, axis: Vector) -> float:
 def to_inertial(inertia: Inertia) -> Inertial:
     """As a description writes it: mass, center of mass, inertia about that, in the frame's own axes."""
     if inertia.m <= 0:
-        raise InputError(f"a mass of {inertia.m:g} kg has no center of mass")
+        raise InputError("out-of-range", "mass", inertia.m, problem=f"a body of {inertia.m:g} kg has no center of mass")
     x, y, z = (float(v) for v in inertia.com())
     I = inertia.about_com()
     return Inertial(

@@ -49,20 +49,23 @@ def read(path: str | os.PathLike[str]) -> Mesh:
     MSH file may have no faces: its convex hull is meant."""
     file = Path(path)
     if not os.path.isfile(file):
-        raise DescriptionError(f"{file}: there is no such file")
+        raise DescriptionError("not-readable", "path", str(file), place=str(file), problem="the file does not exist")
     kind = file.suffix.lower()
     if kind not in (".stl", ".msh", ".obj", ".dae"):
-        raise DescriptionError(f"{file}: this type of mesh file is not read; use .stl, .obj, .dae or .msh")
+        problem = "this type of mesh file is not supported"
+        remedy = "Use .stl, .obj, .dae or .msh."
+        raise DescriptionError("unsupported", "path", str(file), place=str(file), problem=problem, remedy=remedy)
     try:
         data = contents(file, MESH).removeprefix(codecs.BOM_UTF8)
     except OSError as error:
-        raise DescriptionError(f"{file}: cannot be read: {error.strerror}") from None
+        problem = f"the file cannot be read: {error.strerror}"
+        raise DescriptionError("not-readable", "path", str(file), place=str(file), problem=problem) from None
     if kind in (".obj", ".dae"):
         return _through_trimesh(file, data)
     try:
         return (read_stl if kind == ".stl" else read_msh)(data)
     except DescriptionError as error:
-        raise DescriptionError(f"{file}: {error}") from None
+        raise DescriptionError("not-readable", "path", str(file), place=str(file), problem=f"{error}") from None
 
 
 # STL
@@ -72,7 +75,8 @@ def read_stl(data: bytes) -> Mesh:
     """(vertices (n, 3), faces (k, 3)) of a binary or ASCII STL, equal vertices merged, unit as written."""
     corners = _ascii_corners(data) if _is_ascii(data) else _binary_corners(data)
     if not np.isfinite(corners).all():
-        raise DescriptionError("the STL file has a vertex that is not finite; export it again")
+        problem = "the STL file has a vertex that is not finite"
+        raise DescriptionError("not-finite", "vertices", problem=problem, remedy="Export it again.")
     return _merged(corners)
 
 
@@ -101,16 +105,18 @@ def _triangles(data: bytes) -> int:
 def _binary_corners(data: bytes) -> Array:
     """(3k, 3) corners of the triangles."""
     if len(data) < _HEADER:
-        raise DescriptionError(f"{len(data)} bytes are too short for an STL file; export it again")
+        problem = f"{len(data)} bytes are too short for an STL file"
+        raise DescriptionError("not-readable", "path", problem=problem, remedy="Export it again.")
     count = _triangles(data)
     if count == 0:
-        raise DescriptionError("the STL file has no triangles")
+        raise DescriptionError("not-readable", "path", problem="the STL file has no triangles")
     needed = _HEADER + _TRIANGLE * count
     if len(data) < needed:
-        raise DescriptionError(
-            f"the STL file announces {count} triangles, {needed} bytes, and has {len(data)}: it is cut off, "
-            "or no STL; export it again"
+        problem = (
+            f"the STL file announces {count} triangles, which are {needed} bytes, but contains {len(data)}; it is "
+            "truncated, or not an STL file"
         )
+        raise DescriptionError("not-readable", "path", problem=problem, remedy="Export it again.")
     rows = np.frombuffer(data, np.uint8, _TRIANGLE * count, _HEADER).reshape(count, _TRIANGLE)
     floats = np.ascontiguousarray(rows[:, 12:48]).view("<f4")
     return floats.reshape(-1, 3).astype(np.float64)
@@ -120,19 +126,20 @@ def _ascii_corners(data: bytes) -> Array:
     """(3k, 3) corners: three words after each `vertex`."""
     words = data.lower().split()
     if b"endsolid" not in words:
-        raise DescriptionError("the ASCII STL file has no 'endsolid': it is cut off; export it again")
+        problem = "the ASCII STL file has no 'endsolid', so it is truncated"
+        raise DescriptionError("not-readable", "path", problem=problem, remedy="Export it again.")
     facets = words.count(b"endfacet")
     starts = [i for i, word in enumerate(words) if word == b"vertex"]
     if facets == 0:
-        raise DescriptionError("the STL file has no triangles")
+        raise DescriptionError("not-readable", "path", problem="the STL file has no triangles")
     if len(starts) != 3 * facets:
-        raise DescriptionError(
-            f"the ASCII STL file has {facets} facets and {len(starts)} vertices, not three for each; export it again"
-        )
+        problem = f"the ASCII STL file has {facets} facets and {len(starts)} vertices, but needs three for each facet"
+        raise DescriptionError("not-readable", "path", problem=problem, remedy="Export it again.")
     try:
         return np.array([[float(w) for w in words[i + 1 : i + 4]] for i in starts], dtype=np.float64)
     except ValueError:
-        raise DescriptionError("a vertex of the ASCII STL file is not three numbers; export again") from None
+        problem = "a vertex of the ASCII STL file must be three numbers"
+        raise DescriptionError("not-readable", "path", problem=problem, remedy="Export it again.") from None
 
 
 # MSH
@@ -142,15 +149,18 @@ def read_msh(data: bytes) -> Mesh:
     """(vertices (n, 3), faces (k, 3)) of MuJoCo's own format: four counts, then vertices, normals and texture
     coordinates as 32-bit floats, then faces, without which the convex hull is meant."""
     if len(data) < 16:
-        raise DescriptionError(f"{len(data)} bytes are too short for an MSH file; export it again")
+        problem = f"{len(data)} bytes are too short for an MSH file"
+        raise DescriptionError("not-readable", "path", problem=problem, remedy="Export it again.")
     vertices, normals, texts, faces = (int(n) for n in np.frombuffer(data, "<i4", 4))
     needed = 16 + 4 * (3 * vertices + 3 * normals + 2 * texts + 3 * faces)
     if min(vertices, normals, texts, faces) < 0 or needed != len(data):
-        raise DescriptionError(f"the MSH file announces {needed} bytes and has {len(data)}; export it again")
+        problem = f"the MSH file announces {needed} bytes but contains {len(data)}"
+        raise DescriptionError("not-readable", "path", problem=problem, remedy="Export it again.")
     x = np.frombuffer(data, "<f4", 3 * vertices, 16).reshape(-1, 3).astype(np.float64)
     f = np.frombuffer(data, "<i4", 3 * faces, needed - 12 * faces).reshape(-1, 3).astype(np.int64)
     if not np.isfinite(x).all() or (f.size and not 0 <= f.min() <= f.max() < vertices):
-        raise DescriptionError("the MSH file has a vertex that is not finite, or a face of none; export it again")
+        problem = "the MSH file has a vertex that is not finite, or a face of a vertex that does not exist"
+        raise DescriptionError("not-readable", "path", problem=problem, remedy="Export it again.")
     return (x, f) if faces == 0 else _merged(x[f].reshape(-1, 3))
 
 
@@ -161,8 +171,9 @@ def _through_trimesh(file: Path, data: bytes) -> Mesh:
     needed = ["trimesh", "collada"] if file.suffix.lower() == ".dae" else ["trimesh"]
     for package in needed:
         if importlib.util.find_spec(package) is None:
-            text = f"{file.name} needs the package {package!r} to be read: pip install 'dalembert[mesh]'"
-            raise MissingExtraError(text)
+            problem = f"{file.name} needs the package {package!r}"
+            remedy = "Install it with pip install 'dalembert[mesh]'."
+            raise MissingExtraError("missing-extra", package, file.name, problem=problem, remedy=remedy)
     trimesh = importlib.import_module("trimesh")
     unit = _collada_unit(file, data) if file.suffix.lower() == ".dae" else 1.0  # first: it refuses entities
     try:
@@ -177,9 +188,10 @@ def _through_trimesh(file: Path, data: bytes) -> Mesh:
         vertices = np.asarray(found.vertices, dtype=np.float64)
         faces = np.asarray(found.faces, dtype=np.int64)
     except Exception as error:  # trimesh and its parsers raise whatever they meet
-        raise DescriptionError(f"{file}: trimesh cannot read it ({error})") from None
+        problem = f"trimesh cannot read it ({error})"
+        raise DescriptionError("not-readable", "path", str(file), place=str(file), problem=problem) from None
     if len(faces) == 0:
-        raise DescriptionError(f"{file}: there are no triangles in it")
+        raise DescriptionError("not-readable", "path", str(file), place=str(file), problem="the file has no triangles")
     return vertices * unit, faces
 
 
@@ -205,7 +217,8 @@ def _triangulate(data: bytes) -> bytes:
     x = np.array(points, dtype=np.float64).astype(np.float32)
     for k, corners, numbers in polygons:
         if not 0 <= min(numbers) <= max(numbers) < len(points):
-            raise DescriptionError(f"a face has a corner that is not among the {len(points)} vertices")
+            problem = f"a face has a corner that is not among the {len(points)} vertices"
+            raise DescriptionError("not-readable", "path", problem=problem)
         triangles = (_cut if len(corners) == 4 else _clip)(x[numbers])
         lines[k] = b"\n".join(b"f " + b" ".join(corners[i] for i in triangle) for triangle in triangles)
     return b"\n".join(lines)
@@ -217,7 +230,7 @@ def _points(data: bytes) -> Array:
         [line.split()[1:4] for line in data.splitlines() if line.startswith((b"v ", b"v\t"))], dtype=np.float64
     )
     if x.ndim != 2 or x.shape[1] != 3 or len(x) < 4 or not np.isfinite(x).all():
-        raise DescriptionError("there are no triangles in it, and no vertices of a solid")
+        raise DescriptionError("not-readable", "path", problem="the file has no triangles, and no vertices of a solid")
     return x
 
 
@@ -299,12 +312,14 @@ def closed_mesh(vertices: ArrayLike, faces: ArrayLike, closed: bool = True) -> M
     """
     x, f = array("vertices", vertices, (None, 3)), array("faces", faces, (None, 3))
     if not len(x) or not len(f):
-        raise InputError(f"the mesh has {len(x)} vertices and {len(f)} faces; it needs some of both")
+        problem = f"the mesh has {len(x)} vertices and {len(f)} faces, but needs some of both"
+        raise InputError("too-few", "vertices", problem=problem)
     if not (np.abs(x) <= LARGEST).all():
-        raise InputError("a vertex of the mesh is so far away that its products overflow")
+        problem = "a vertex of the mesh is so far away that its products overflow"
+        raise InputError("out-of-range", "vertices", problem=problem)
     indices = f.astype(np.int64)
     if (indices != f).any() or indices.min() < 0 or indices.max() >= len(x):
-        raise InputError(f"the faces must be indices from 0 to {len(x) - 1}, the vertices' numbers")
+        raise InputError("out-of-range", "faces", expected=f"indices of the vertices, from 0 to {len(x) - 1}")
     a, b, c = indices.T
     solid = indices[(a != b) & (b != c) & (c != a)]
     if closed:
@@ -319,7 +334,8 @@ def hull(vertices: Array) -> NDArray[np.int64]:
     try:
         faces: NDArray[np.int64] = ConvexHull(vertices).simplices.astype(np.int64)
     except (QhullError, ValueError):
-        raise InputError("the mesh is flat: its convex hull encloses nothing") from None
+        problem = "the mesh is flat, and its convex hull encloses nothing"
+        raise InputError("wrong-value", "vertices", problem=problem) from None
     return faces
 
 
@@ -330,19 +346,19 @@ def _closed(faces: NDArray[np.int64]) -> None:
     there, times = np.unique(edges[:, 0] * count + edges[:, 1], return_counts=True)
     back = np.unique(edges[:, 1] * count + edges[:, 0])
     if len(there) == 0:
-        raise InputError("the mesh has no face with an area")
+        raise InputError("wrong-value", "faces", problem="no face of the mesh has an area")
     alone = len(np.setdiff1d(there, back))
     repeated = int((times > 1).sum())
     if repeated:
-        raise InputError(
-            f"the mesh is not consistently oriented: {repeated} of its {len(edges)} edges run twice in one "
-            "direction (a flipped, doubled or touching face); repair it, or use a simple shape"
+        problem = (
+            f"the mesh is not consistently oriented: {repeated} of its {len(edges)} edges run twice in one direction "
+            "(a flipped, doubled or touching face)"
         )
+        raise InputError("wrong-value", "faces", problem=problem, remedy="Repair it, or use a simple shape.")
     if alone:
-        raise InputError(
-            f"the mesh is not closed: {alone} of its {len(edges)} edges have a face on one side only; "
-            "close its holes, merge its equal vertices, or use a simple shape"
-        )
+        problem = f"the mesh is not closed: {alone} of its {len(edges)} edges have a face on one side only"
+        remedy = "Close its holes, merge its equal vertices, or use a simple shape."
+        raise InputError("wrong-value", "faces", problem=problem, remedy=remedy)
 
 
 # where a mesh is
@@ -361,7 +377,7 @@ def resolve(
     """
     reason = escape(filename)
     if reason is not None:
-        raise DescriptionError(f"the mesh is refused: {reason}")
+        raise DescriptionError("not-readable", "mesh", filename, problem=f"the mesh is refused: {reason}")
     base = Path(base_dir).resolve()
     named = [Path(d).expanduser().resolve() for d in package_dirs]
     scheme, rest = split(filename)
@@ -398,14 +414,14 @@ def _existing(filename: str, candidates: Iterable[tuple[Path, Path]], named: lis
             return real
         outside = real
     if outside is not None:
-        raise DescriptionError(
-            f"the mesh {filename!r} is refused: it leads to {outside}, outside its package; "
-            "name its folder with --package-dir (package_dirs=) if that is right"
-        )
+        problem = f"the mesh {filename!r} is refused, because it leads to {outside}, outside its package"
+        advice = "If that is right, name its folder with `package_dirs=[…]`."
+        raise DescriptionError("not-readable", "mesh", filename, problem=problem, remedy=advice)
     packaged = split(filename)[0] in ("package", "model")
-    package = "name the folder of its package with --package-dir (package_dirs=)"
-    remedy = package if packaged else "correct the path, or put the file there"
-    raise DescriptionError(f"the mesh {filename!r} was not found; {remedy}")
+    package = "Name the folder of its package with `package_dirs=[…]`."
+    remedy = package if packaged else "Correct the path, or put the file there."
+    problem = f"the mesh {filename!r} was not found"
+    raise DescriptionError("not-readable", "mesh", filename, problem=problem, remedy=remedy)
 
 
 def split(filename: str) -> tuple[str, str]:

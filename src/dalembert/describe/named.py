@@ -24,20 +24,22 @@ def path_of(name: str) -> Path:
     try:
         names = list(import_module("robot_descriptions").DESCRIPTIONS)
     except ImportError:
-        raise MissingExtraError(
-            f"{name!r} is a name of the package robot_descriptions, which is not installed: "
-            "pip install 'dalembert[descriptions]'"
-        ) from None
+        problem = f"{name!r} is a name of the package robot_descriptions, which is not installed"
+        remedy = "Install it with pip install 'dalembert[descriptions]'."
+        raise MissingExtraError("missing-extra", "robot_descriptions", problem=problem, remedy=remedy) from None
     choose("name of robot_descriptions", name, names)
     try:
         module = import_module(f"robot_descriptions.{name}")
     except Exception as error:  # git's, the network's, the disk's
         reason = str(error).strip().splitlines()
-        raise DescriptionError(
+        problem = (
             f"{name!r} could not be fetched ({reason[-1].strip() if reason else type(error).__name__}); "
-            "robot_descriptions gets it by git when it is first used: try again with a network, or load a file"
-        ) from None
+            "robot_descriptions downloads it with git on first use"
+        )
+        remedy = "Try again with a network, or load a file."
+        raise DescriptionError("not-readable", "name", name, problem=problem, remedy=remedy) from None
     for attribute in _PATHS:
         if hasattr(module, attribute):
             return Path(getattr(module, attribute))
-    raise DescriptionError(f"{name!r} of robot_descriptions has no {', '.join(_PATHS)}: it cannot be read")
+    problem = f"{name!r} of robot_descriptions has no {', '.join(_PATHS)}, and cannot be read"
+    raise DescriptionError("unsupported", "name", name, problem=problem)

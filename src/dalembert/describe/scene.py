@@ -37,7 +37,8 @@ def with_base(
         return d
     taken = {link.name for link in d.links}
     if name in {joint.name for joint in d.joints}:
-        raise InputError(f"{d.name!r} has a joint {name!r} already: give the joint of its base another name")
+        problem = f"{d.name!r} has a joint {name!r} already"
+        raise InputError("duplicate", "name", name, problem=problem, remedy="Give the joint of its base another name.")
     world = next(w for w in (WORLD, *(f"{WORLD}{k}" for k in range(len(taken) + 1))) if w not in taken)
     moved = {joint.child for joint in d.joints}
     root = next(link.name for link in d.links if link.name not in moved)
@@ -68,7 +69,7 @@ def take_robot(d: Description, robot: str | Sequence[str]) -> Description:
     names = tuple(robot) if isinstance(robot, (list, tuple)) else (robot,)
     links, root, below = [link.name for link in d.links], root_name(d), _below(d)
     if not names or not all(isinstance(name, str) for name in names):
-        raise InputError(f"robot is the name of a root body, or several; got {robot!r:.80}")
+        raise InputError("wrong-type", "robot", robot, expected="the name of a root body, or several")
     kept = {root}
     for name in names:
         if name not in links:
@@ -78,7 +79,9 @@ def take_robot(d: Description, robot: str | Sequence[str]) -> Description:
         moved = [joint for joint in path_to(d, name)[:-1] if joint.kind != "fixed"]
         if moved:
             top = path_to(d, name)[0].child
-            raise DescriptionError(f"link {name!r} is carried by joint {moved[0].name!r}; take it whole, robot={top!r}")
+            problem = f"link {name!r} is carried by joint {moved[0].name!r}"
+            remedy = f"Take the whole tree with robot={top!r}."
+            raise DescriptionError("wrong-structure", "robot", name, problem=problem, remedy=remedy)
         kept |= {joint.child for joint in path_to(d, name)} | _tree(below, name)
     return _only(d, kept)
 
@@ -91,7 +94,8 @@ def drop_loose(d: Description) -> Description:
     kept = {link.name for link in d.links} - dropped
     if dropped and not any(joint.kind != "fixed" and joint.child in kept for joint in d.joints):
         names = ", ".join(repr(joint.child) for joint in loose[:8])
-        raise DescriptionError(f"robot {d.name!r} is nothing but free objects ({names}); leave free='drop' out")
+        problem = f"all bodies of robot {d.name!r} are free objects ({names})"
+        raise DescriptionError("wrong-structure", "free", problem=problem, remedy="Leave out free='drop'.")
     return _only(d, kept) if dropped else d
 
 
@@ -108,20 +112,23 @@ def put_on_base(d: Description, kind: str) -> Description:
     roots = root_bodies(d)
     tops = [joint for joint in below.get(root, ()) if joint.child in roots]
     if not tops:
-        raise DescriptionError(f"nothing of {d.name!r} moves; there is no base to put it on")
+        problem = f"no body of {d.name!r} moves, so that it has no base"
+        raise DescriptionError("wrong-structure", "base", problem=problem)
     if len(held := [joint for joint in tops if joint.kind != "floating"]) == 1:
         tops = held  # among objects that float, it is the robot
     if len(tops) > 1:
         shown = ", ".join(repr(name) for name in roots[:8]) + (", …" if len(roots) > 8 else "")
-        raise DescriptionError(f"{d.name!r} has {len(roots)} trees that move ({shown}); say which one with robot=…")
+        problem = f"{d.name!r} has {len(roots)} trees that move ({shown})"
+        raise DescriptionError("missing", "robot", problem=problem, remedy="Choose one with robot=….")
     if tops[0].kind == kind:
         return d
     if tops[0].kind != "fixed":
         how = "is there already" if tops[0].kind in BASES else "would be a second one"
-        raise DescriptionError(
-            f"{tops[0].child!r} moves against the world by the {tops[0].kind} joint {tops[0].name!r}: a base {how}; "
-            "leave base out, or make that joint fixed"
+        problem = (
+            f"{tops[0].child!r} moves against the world by the {tops[0].kind} joint {tops[0].name!r}, so that a base "
+            f"{how}"
         )
+        raise DescriptionError("conflict", "base", problem=problem, remedy="Leave out base, or make that joint fixed.")
     T = to_pose(tops[0].origin)
     joint = replace(tops[0], name=name, kind=kind, axis=(0.0, 0.0, 1.0))
     home = d.home
@@ -159,9 +166,8 @@ def _only(d: Description, kept: set[str]) -> Description:
     parts = {name + part for name, kind in kinds for part in kind.position_names}
     for joint in joints:
         if joint.mimic is not None and joint.mimic.joint not in names:
-            raise DescriptionError(
-                f"joint {joint.name!r} follows {joint.mimic.joint!r}, which is left out; take both, as robot=[…, …]"
-            )
+            problem = f"joint {joint.name!r} follows {joint.mimic.joint!r}, which is left out"
+            raise DescriptionError("wrong-structure", "robot", problem=problem, remedy="Take both, as robot=[…, …].")
     loops = tuple(loop for loop in d.loops if {loop.first, loop.second} <= kept)
     lost = [loop.name for loop in d.loops if len({loop.first, loop.second} & kept) == 1]
     more = tuple(f"{d.place.prefix}loop {name!r} holds what is left out, and is left out too" for name in lost)

@@ -64,7 +64,7 @@ def from_screws(
     M = as_pose(home, "home")
     rows = array("axes", axes, (None, 6))
     if len(rows) == 0:
-        raise InputError("axes has no row; one screw per joint is needed")
+        raise InputError("too-few", "axes", problem="axes has no rows", remedy="Pass one screw per joint.")
     motions = [_motion(row, i, order) for i, row in enumerate(rows)]
     if screws == "body":
         motions = [motion.to_parent(M) for motion in motions]
@@ -120,7 +120,8 @@ def _screwed(chain: Chain) -> Chain:
     """A chain of joints that each move along one screw."""
     for body in chain.bodies:
         if not body.joint.motion().direct:
-            raise DescriptionError(f"joint {body.joint.name!r} is {body.joint.kind}, which moves along several screws")
+            problem = f"joint {body.joint.name!r} is {body.joint.kind}, which moves along several screws"
+            raise DescriptionError("unsupported", "kind", body.joint.kind, problem=problem)
     return chain
 
 
@@ -128,7 +129,7 @@ def _each(given: Sequence[Any] | None, default: list[Any], what: str) -> Sequenc
     if given is None:
         return default
     if len(given) != len(default):
-        raise InputError(f"{what} has {len(given)} entries for {len(default)} screw axes")
+        raise InputError("wrong-shape", what, problem=f"{what} has {len(given)} entries for {len(default)} screw axes")
     return given
 
 
@@ -138,11 +139,12 @@ def _motion(row: Array, i: int, order: str) -> Motion:
     v, w = (first, second) if order == "linear-first" else (second, first)
     turn, slide = float(np.linalg.norm(w)), float(np.linalg.norm(v))
     if turn == 0 and slide == 0:
-        raise DescriptionError(f"screw axis {i} is zero: it moves nothing")
+        raise DescriptionError("out-of-range", "axes", problem=f"screw axis {i} is zero, and moves nothing")
     length, part = (turn, "ω") if turn > 0 else (slide, "v")
     if abs(length - 1.0) > UNIT:
         other = "" if turn == 0 else "; is the order (v, ω) the one you meant (order=)?"
-        raise DescriptionError(f"screw axis {i}: |{part}| is {length:.9g}, where a unit vector is needed{other}")
+        problem = f"|{part}| of screw axis {i} must be 1, got {length:.9g}{other}"
+        raise DescriptionError("wrong-value", "axes", problem=problem)
     v, w = v / length, w / length
     return Motion((float(v[0]), float(v[1]), float(v[2])), (float(w[0]), float(w[1]), float(w[2])))
 

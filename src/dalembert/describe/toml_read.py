@@ -109,7 +109,8 @@ def read_toml(text: str, *, file: str | None = None, strict: bool = False) -> De
     text = text.removeprefix("\ufeff")
     source = Source(text, file)
     if any("\ud800" <= c <= "\udfff" for c in text):
-        raise DescriptionError(f"{Place(file)}: not text: it holds half of a surrogate pair")
+        problem = "the text contains half of a surrogate pair"
+        raise DescriptionError("not-readable", "text", place=Place(file), problem=problem)
     data = _parse(source)
     _refuse_not_finite(source, data, ())
     try:
@@ -117,9 +118,8 @@ def read_toml(text: str, *, file: str | None = None, strict: bool = False) -> De
     except msgspec.ValidationError as error:
         raise from_msgspec(source, error) from None
     if robot.format != FORMAT:
-        raise source.error(
-            ("format",), f"this is format {robot.format}; this version of Dalembert reads format {FORMAT}"
-        )
+        problem = f"this is format {robot.format}, and this version of Dalembert reads format {FORMAT}"
+        raise source.error(("format",), "unsupported", None, robot.format, problem=problem)
     return check(_Reader(source).description(robot), strict=strict)
 
 
@@ -131,15 +131,15 @@ def _parse(source: Source) -> dict[str, Any]:
         at = re.search(r"\(at line (\d+), column (\d+)\)", message)
         place = Place(source.file, int(at[1]), int(at[2])) if at else Place(source.file)
         message = re.sub(r"\s*\(at [^)]*\)", "", message)
-        raise DescriptionError(f"{place}: not valid TOML: {message}") from None
+        raise DescriptionError("syntax", "text", place=place, problem=f"the TOML is not valid: {message}") from None
 
 
 def _refuse_not_finite(source: Source, value: object, path: Path) -> None:
     """TOML has nan and inf, and tables without end; a robot does not."""
     if len(path) > DEEPEST:
-        raise source.error(path[:1], "tables or lists are nested too deep")
+        raise source.error(path[:1], "too-large", problem="tables or lists are nested too deep")
     if isinstance(value, float) and not math.isfinite(value):
-        raise source.error(path, f"{value} is not a finite number")
+        raise source.error(path, "not-finite", None, value, problem=f"{value} is not a finite number")
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
         _refuse_not_finite(source, inner, (*path, key))
@@ -155,7 +155,7 @@ class _Reader:
         """The description of a file's tables, not checked yet."""
         if (robot.dh is None) == (not robot.links):
             kinds = "either a DH table ([[dh.rows]]) or links and joints ([[links]], [[joints]])"
-            raise self.source.error((), f"give {kinds}")
+            raise self.source.error((), "missing", "links", problem=f"the file needs {kinds}, exactly one of them")
         tree = self._tree(robot) if robot.dh is None else self._table(robot, robot.dh)
         frames = [self._frame(frame, ("frames", i)) for i, frame in enumerate(robot.frames)]
         joints = (*tree.joints, *(joint for _, joint in frames))
@@ -192,10 +192,12 @@ class _Reader:
     def _table(self, robot: TomlRobot, dh: TomlDH) -> Description:
         """A tip that no link or frame has gives its name to the frame after the last row."""
         if robot.joints:
-            raise self.source.error(("joints", 0), "a file with a DH table has its joints in [[dh.rows]]")
+            problem = "a file with a DH table has its joints in [[dh.rows]]"
+            raise self.source.error(("joints", 0), "conflict", "joints", problem=problem)
         self._choose("DH convention", dh.convention, CONVENTIONS, ("dh", "convention"))
         if not dh.rows:
-            raise self.source.error(("dh", "rows"), "the table has no rows; one row per joint is needed")
+            remedy = "Write one row per joint."
+            raise self.source.error(("dh", "rows"), "too-few", "rows", problem="the table has no rows", remedy=remedy)
         taken = {row.link or f"link{i + 1}" for i, row in enumerate(dh.rows)}
         taken |= {dh.root.name, *(frame.name for frame in robot.frames)}
         base, tool = (_origin(self._said(getattr(dh, end), ("dh", end))) for end in ("base", "tool"))
@@ -219,9 +221,10 @@ class _Reader:
             if value is None:
                 continue
             if plain in said and key != plain:
-                raise self.source.error((*path, plain), f"give {plain} or {key}, not both")
+                raise self.source.error((*path, plain), "conflict", problem=f"give {plain} or {key}, not both")
             if plain != key and slides and plain in POSITIONS:
-                raise self.source.error((*path, key), f"a prismatic joint moves in meters; write {plain} instead")
+                problem = "a prismatic joint moves in meters"
+                raise self.source.error((*path, key), "wrong-unit", problem=problem, remedy=f"Write {plain} instead.")
             said[plain] = value if plain == key else _radians(value)
             make = self._MAKERS.get(type(value))
             if make is not None:
@@ -245,9 +248,11 @@ class _Reader:
         kind = self._choose("joint kind", joint.kind, (*JOINT_KINDS, *COMPOUND), (*path, "kind"))
         self._compound(joint, path)
         if kind != "fixed" and kind in JOINTS_WITHOUT_AXIS and joint.axis is not None:
-            raise self.source.error((*path, "axis"), f"a {kind} joint has no axis; remove it")
+            problem = f"a {kind} joint has no axis"
+            raise self.source.error((*path, "axis"), "no-effect", "axis", problem=problem, remedy="Remove it.")
         if joint.axis is None and kind not in JOINTS_WITHOUT_AXIS:
-            raise self.source.error(path, f"the {kind} joint {joint.name!r} needs an axis, such as [0, 0, 1]")
+            problem = f"the {kind} joint {joint.name!r} needs an axis, such as [0, 0, 1]"
+            raise self.source.error(path, "missing", "axis", problem=problem)
         said = self._said(joint, path, _slides(kind))
         said.pop("second_axis", None)
         return Joint(origin=_origin(said), **said, place=self.source.place(*path))
@@ -257,11 +262,14 @@ class _Reader:
         two = joint.kind == "universal"
         if two == (joint.second_axis is None):
             why = "give the second_axis of a universal joint" if two else f"a {joint.kind} joint has no second_axis"
-            raise self.source.error((*path, *(() if two else ("second_axis",))), why)
+            raise self.source.error(
+                (*path, *(() if two else ("second_axis",))), "wrong-structure", "second_axis", problem=why
+            )
         if joint.kind in COMPOUND and (joint.limit or joint.mimic or joint.pitch or joint.drive != TomlDrive()):
             kinds = " and a ".join(kind for _, kind in COMPOUND[joint.kind])
             why = f"{joint.name!r} is {joint.kind}, which is two joints: write a {kinds} one"
-            raise self.source.error(path, f"{why} where they have limits, a mimic, a pitch or a drive")
+            problem = f"{why} where they have limits, a mimic, a pitch or a drive"
+            raise self.source.error(path, "unsupported", "kind", joint.kind, problem=problem)
 
     def _frame(self, frame: TomlFrame, path: Path) -> tuple[Link, Joint]:
         place, origin = self.source.place(*path), _origin(self._said(frame, path))
@@ -283,10 +291,13 @@ class _Reader:
                 self._choose("joint", name, [*moving, *(parts if key == "home" else ())], (key, name))
         for name in robot.home_deg:
             if name in robot.home:
-                raise self.source.error(("home_deg", name), f"joint {name!r} stands in home too; keep one")
+                problem = f"joint {name!r} is in home too"
+                remedy = "Keep one."
+                raise self.source.error(("home_deg", name), "duplicate", None, name, problem=problem, remedy=remedy)
             if not moving[name].turns:
                 why = f"a {moving[name].kind} joint " + ("has no angle" if moving[name].several else "moves in meters")
-                raise self.source.error(("home_deg", name), f"{why}; write home instead")
+                remedy = "Write home instead."
+                raise self.source.error(("home_deg", name), "wrong-unit", None, name, problem=why, remedy=remedy)
         home = (pair for name, x in robot.home.items() for pair in self._positions(moving, name, x))
         return (*home, *((name, math.radians(x)) for name, x in robot.home_deg.items()))
 
@@ -297,12 +308,12 @@ class _Reader:
         values = x if isinstance(x, list) else [x]
         if len(values) != count:
             what = f"a {joint.kind} joint has {count} positions" if joint and count > 1 else "it has one position"
-            raise self.source.error(("home", name), f"{what}, got {len(values)} numbers")
+            raise self.source.error(("home", name), "wrong-shape", problem=f"{what}, got {len(values)} numbers")
         return ((name, values[0]),) if joint is None else positions(name, joint.kind, values)
 
     def _choose(self, what: str, value: str, choices: Sequence[str], path: Path) -> str:
         if value not in choices:
-            raise self.source.error(path, str(unknown(what, value, choices)))
+            raise self.source.error(path, "unknown-name", None, value, problem=str(unknown(what, value, choices)))
         return value
 
     # parts of links and joints
@@ -312,7 +323,7 @@ class _Reader:
         values = said.get("inertia", ZERO)
         if len(values) not in (3, 6):
             wanted = "3 (diagonal) or 6 (ixx, ixy, ixz, iyy, iyz, izz) numbers"
-            raise self.source.error((*path, "inertia"), f"expected {wanted}, got {len(values)}")
+            raise self.source.error((*path, "inertia"), "wrong-shape", expected=f"{wanted}, got {len(values)}")
         xx, xy, xz, yy, yz, zz = values if len(values) == 6 else (values[0], 0.0, 0.0, values[1], 0.0, values[2])
         return Inertial(said["mass"], (xx, xy, xz, yy, yz, zz), Origin(said["com"], said.get("rpy", ZERO)))
 
@@ -330,7 +341,7 @@ class _Reader:
         try:
             return friction(**self._said(term, path))
         except (InputError, UnknownNameError) as error:
-            raise self.source.error(path, str(error)) from None
+            raise self.source.error(path, error.code, error.argument, problem=str(error)) from None
 
     _MAKERS: ClassVar[Mapping[type, Callable[[_Reader, Any, Path, bool], object]]] = {
         TomlInertial: _inertial,
@@ -343,7 +354,8 @@ class _Reader:
         said = self._said(shape, path)
         given = [kind for kind in SHAPES if kind in said]
         if len(given) != 1:
-            raise self.source.error(path, f"a shape is one of {', '.join(SHAPES)}; got {given or 'none'}")
+            problem = f"a shape must be one of {', '.join(SHAPES)}, got {given or 'none'}"
+            raise self.source.error(path, "wrong-structure", "shape", problem=problem)
         origin, written = _origin(said), said[given[0]]
         match given[0]:
             case "box":
@@ -363,12 +375,13 @@ class _Reader:
         if written.length is not None and ends == (None, None):
             return written.length, origin
         if written.length is not None or written.start is None or written.end is None:
-            raise self.source.error(path, "give its length, or from and to")
+            raise self.source.error(path, "missing", "length", problem="the shape needs its length, or from and to")
         if origin != Origin() or shape.rpy is not None or shape.rpy_deg is not None:
-            raise self.source.error(path, "from and to place it already; leave out xyz and rpy")
+            problem = "from and to place it already"
+            raise self.source.error(path, "conflict", "from", problem=problem, remedy="Leave out xyz and rpy.")
         length = math.dist(written.start, written.end)
         if length == 0:
-            raise self.source.error(path, "from and to are the same point")
+            raise self.source.error(path, "wrong-value", "from", problem="from and to are the same point")
         x, y, z = (b - a for a, b in zip(written.start, written.end, strict=True))
         middle = scale(0.5, add(written.start, written.end))
         # Rz(yaw) Ry(pitch) turns z into the direction with these spherical angles.
@@ -380,10 +393,12 @@ class _Reader:
             return None
         if isinstance(color, str):
             if not re.fullmatch(r"#[0-9a-fA-F]{6}([0-9a-fA-F]{2})?", color):
-                raise self.source.error((*path, "color"), f"{color!r} is not like '#ff8800' or '#ff8800cc'")
+                raise self.source.error(
+                    (*path, "color"), "wrong-value", None, color, expected="like '#ff8800' or '#ff8800cc'"
+                )
             color = [int(color[i : i + 2], 16) / 255 for i in range(1, len(color), 2)]
         if len(color) not in (3, 4):
-            raise self.source.error((*path, "color"), f"expected 3 or 4 numbers, got {len(color)}")
+            raise self.source.error((*path, "color"), "wrong-shape", expected=f"3 or 4 numbers, got {len(color)}")
         red, green, blue, alpha = (*color, 1.0)[:4]
         return (red, green, blue, alpha)
 
@@ -414,9 +429,14 @@ class Source:
     def place(self, *path: str | int) -> Place:
         return Place(self.file, line_of(self.text, path))
 
-    def error(self, path: Path, sentence: str) -> DescriptionError:
+    def error(
+        self, path: Path, code: str, argument: str | None = None, *value: object, **fields: str
+    ) -> DescriptionError:
+        """Return the error about a key, which is the argument unless another name is given."""
         where = show_path(path)
-        return DescriptionError(f"{self.place(*path)}: {where + ': ' if where else ''}{sentence}")
+        argument = argument or next((key for key in reversed(path) if isinstance(key, str)), None)
+        place = f"{self.place(*path)}{': ' + where if where else ''}"
+        return DescriptionError(code, argument, *value, place=place, **fields)
 
 
 def show_path(path: Path) -> str:
@@ -470,14 +490,16 @@ def from_msgspec(source: Source, error: msgspec.ValidationError) -> DescriptionE
     path = _parse_path(where.rstrip("`"))
     if match := re.search(r"unknown field `(.*)`", text):
         known = _keys_at(path)
-        return source.error((*path, match[1]), str(unknown("key", match[1], known)))
+        return source.error(
+            (*path, match[1]), "unknown-name", None, match[1], problem=str(unknown("key", match[1], known))
+        )
     if match := re.search(r"missing required field `(.*)`", text):
-        return source.error(path, f"the key {match[1]!r} is missing")
+        return source.error(path, "missing", match[1], problem=f"the key {match[1]!r} is missing")
     if match := re.search(r"`array` of length (\d+), got (\d+)", text):
-        return source.error(path, f"expected {match[1]} numbers, got {match[2]}")
+        return source.error(path, "wrong-shape", expected=f"{match[1]} numbers, got {match[2]}")
     if match := re.search(r"Expected `([^`]*)`, got `([^`]*)`", text):
-        return source.error(path, f"expected {_words(match[1])}, got {_words(match[2])}")
-    return source.error(path, text)
+        return source.error(path, "wrong-type", expected=f"{_words(match[1])}, got {_words(match[2])}")
+    return source.error(path, "wrong-value", problem=text)
 
 
 def _words(types: str) -> str:

@@ -81,7 +81,7 @@ def read_urdf(text: str | bytes, *, file: str | None = None, strict: bool = Fals
     root = parse(text, file)
     if root.tag != "robot":
         why = _OTHER_FORMATS.get(root.tag, "a URDF starts with <robot name=…>")
-        raise root.refuse(f"the first element is <{_short(root.tag)}>; {why}")
+        raise root.refuse("not-readable", "robot", problem=f"the first element is <{_short(root.tag)}>; {why}")
     return check(Reader(root, strict).description(), strict=strict)
 
 
@@ -104,8 +104,22 @@ class Trouble:
     count: int = 0
 
 
+CODES = {
+    "missing": "missing",
+    "number": "syntax",
+    "twice": "duplicate",
+    "geometry": "wrong-value",
+    "type": "unknown-name",
+}
+
+
+def _sentence(error: DescriptionError) -> str:
+    """What is wrong and, after the last semicolon, what would be right."""
+    return f"{error.problem}; {error.remedy[0].lower()}{error.remedy[1:-1]}" if error.remedy else error.problem
+
+
 def _refuse(trouble: Trouble) -> NoReturn:
-    raise trouble.at.refuse(trouble.sentence)
+    raise trouble.at.refuse(CODES.get(trouble.kind, "wrong-value"), trouble.attribute or None, problem=trouble.sentence)
 
 
 # parts: what was written where, and None for what could not be read
@@ -229,7 +243,8 @@ class Reader:
         root = self._root
         for child in root.children:
             if child.tag.startswith("xacro:"):
-                raise child.refuse(f"<{child.tag}> is xacro, not URDF; load the file as .xacro")
+                problem = f"<{child.tag}> is xacro, not URDF"
+                raise child.refuse("unsupported", "xacro", problem=problem, remedy="Load the file as .xacro.")
         name = root.attributes.get("name", "")
         if not name.strip():
             name = "robot"
@@ -268,7 +283,7 @@ class Reader:
         except DescriptionError as error:
             if self._strict:
                 raise
-            self._warnings.append(f"{str(error).rpartition('; ')[0] or error}; {taken}")
+            self._warnings.append(f"{str(error).rpartition('; ')[0] or error.problem}; {taken}")
             return instead
 
     # elements and attributes, each noted where it cannot be read
@@ -279,7 +294,7 @@ class Reader:
         try:
             return read()
         except DescriptionError as error:
-            self._note(Trouble(kind, e, who, str(error).removeprefix(f"{e.place}: "), attribute, count))
+            self._note(Trouble(kind, e, who, _sentence(error), attribute, count))
             return None
 
     def _one(self, parent: Element, tag: str, owner: str) -> Element | None:
@@ -510,7 +525,8 @@ class Reader:
         kind = e.word("type", who)
         if kind not in (*LOOP_TYPES, *LOOP_KINDS):
             known = ", ".join((*LOOP_TYPES, *(k for k in LOOP_KINDS if k not in LOOP_TYPES)))
-            raise e.refuse(f"{who} is of the unknown type {_short(kind)!r}; choose from {known}")
+            problem = f"{who} is of the unknown type {_short(kind)!r}"
+            raise e.refuse("unknown-name", "type", kind, problem=problem, remedy=f"Choose from {known}.")
         kind = LOOP_TYPES.get(kind, kind)
         first, second = e.need("link1", who), e.need("link2", who)
         length = e.one("length", who)
@@ -553,7 +569,7 @@ def _friction(e: Element, who: str) -> Friction:
     try:
         return friction(**{"law": "", **written})
     except (InputError, UnknownNameError) as error:
-        raise e.refuse(f"<{e.tag}> of {who}: {error}") from None
+        raise e.refuse(error.code, error.argument, problem=f"<{e.tag}> of {who}: {error}") from None
 
 
 def _levels(e: Element, key: str, who: str) -> float | tuple[float, ...]:

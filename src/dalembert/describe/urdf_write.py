@@ -139,7 +139,8 @@ def _origin(origin: Origin) -> list[str]:
 
 def _joint(joint: Joint) -> list[str]:
     if joint.kind not in URDF_KINDS:
-        raise DescriptionError(f"joint {joint.name!r} is {joint.kind}, for which URDF has no type; write TOML instead")
+        problem = f"joint {joint.name!r} is {joint.kind}, for which URDF has no type"
+        raise DescriptionError("unsupported", "kind", joint.kind, problem=problem, remedy="Write TOML instead.")
     body = [
         *_origin(joint.origin),
         *element("parent", {"link": joint.parent}),
@@ -223,7 +224,8 @@ def element(tag: str, attributes: Attributes, body: Iterable[str] = ()) -> list[
 def _escape(text: str, escapes: Mapping[str, str]) -> str:
     found = _FORBIDDEN.search(text)
     if found:
-        raise DescriptionError(f"{text[:60]!r} holds the character {found[0]!r}, which XML cannot; remove it")
+        problem = f"{text[:60]!r} contains the character {found[0]!r}, which XML does not allow"
+        raise DescriptionError("wrong-value", "name", text, problem=problem, remedy="Remove it.")
     return "".join(escapes.get(c, c) for c in text)
 
 

@@ -42,13 +42,16 @@ def expand(
     """
     file = Path(path)
     if not os.path.exists(file):
-        raise DescriptionError(f"{file}: there is no such file")
+        raise DescriptionError("not-readable", "path", str(file), place=str(file), problem="the file does not exist")
     try:
         opened(file, DESCRIPTION).close()
     except OSError as error:
-        raise DescriptionError(f"{file}: cannot be read: {error.strerror}") from None
+        problem = f"the file cannot be read: {error.strerror}"
+        raise DescriptionError("not-readable", "path", str(file), place=str(file), problem=problem) from None
     if importlib.util.find_spec("xacro") is None:
-        raise MissingExtraError(f"{file.name} needs the package 'xacro' to be expanded: pip install 'dalembert[xacro]'")
+        problem = f"{file.name} needs the package 'xacro'"
+        remedy = "Install it with pip install 'dalembert[xacro]'."
+        raise MissingExtraError("missing-extra", "xacro", problem=problem, remedy=remedy)
     request = {
         "path": str(file.resolve()),
         "mappings": {str(k): _argument(v) for k, v in (mappings or {}).items()},
@@ -59,7 +62,8 @@ def expand(
     }
     answer = _run(request, file, seconds)
     if "urdf" not in answer:
-        raise DescriptionError(f"{file}: xacro says: {answer['error']}")
+        problem = f"xacro reports: {answer['error']}"
+        raise DescriptionError("syntax", "path", str(file), place=str(file), problem=problem)
     return answer["urdf"]
 
 
@@ -77,14 +81,14 @@ def _run(request: dict[str, object], file: Path, seconds: float) -> dict[str, st
             command, input=json.dumps(request).encode(), capture_output=True, timeout=seconds, env=environment
         )
     except subprocess.TimeoutExpired:
-        raise DescriptionError(
-            f"{file}: xacro did not finish in {seconds:g} s; look for a macro that calls itself, "
-            "or an expression over very many values"
-        ) from None
+        problem = f"xacro did not finish in {seconds:g} s"
+        remedy = "Look for a macro that calls itself, or an expression over very many values."
+        raise DescriptionError("failed", "seconds", seconds, place=str(file), problem=problem, remedy=remedy) from None
     try:
         answer = json.loads(done.stdout)
     except ValueError:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         why = said[-1] if said else f"exit code {done.returncode}"
-        raise DescriptionError(f"{file}: xacro stopped without an answer ({why})") from None
+        problem = f"xacro stopped without an answer ({why})"
+        raise DescriptionError("failed", "path", str(file), place=str(file), problem=problem) from None
     return dict(answer)

@@ -150,7 +150,7 @@ def _look_at(path: str, mode: str | None, flags: int, roots: list[str], installe
     if not (_below(place, map(os.path.realpath, roots)) or _below(os.path.abspath(path), installed)):
         raise Refused(
             f"{str(path)!r:.200} is outside the folder of the description and its packages; if that is right, name "
-            "its folder with --package-dir (package_dirs=)"
+            "its folder with `package_dirs=[…]`"
         )
     try:
         status = os.stat(place)
@@ -196,7 +196,7 @@ def _without_ros(package_dirs: list[Path], file: Path, roots: list[str]) -> None
             if folder is not None and folder.is_dir():
                 roots.append(str(folder))
                 return str(folder)
-        raise Refused(f"package {package!r} not found; name the folder it is in with --package-dir (package_dirs=)")
+        raise Refused(f"package {package!r} not found; name the folder it is in with `package_dirs=[…]`")
 
     packages = types.ModuleType("ament_index_python.packages")
     packages.get_package_share_directory = get_package_share_directory  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from dalembert.errors import DescriptionError, Place
+from dalembert.errors import MISSING, DescriptionError, Place
 
 # Far above any real description (a humanoid with hands: 0.5 MB, depth 8).
 LARGEST = 64_000_000
@@ -43,26 +43,30 @@ class Element:
         """The child of that tag, or None; two of them are refused, for only one could be meant."""
         found = list(self.all(tag))
         if len(found) > 1:
-            raise self.refuse(f"{owner} has {len(found)} <{tag}> elements; keep one", found[1])
+            problem = f"{owner} has {len(found)} <{tag}> elements"
+            raise found[1].refuse("duplicate", tag, problem=problem, remedy="Keep one.")
         return found[0] if found else None
 
     def need(self, tag: str, owner: str) -> Element:
         """The child of that tag, which must be there."""
         child = self.one(tag, owner)
         if child is None:
-            raise self.refuse(f"{owner} has no <{tag}>; add one")
+            raise self.refuse("missing", tag, problem=f"{owner} has no <{tag}>", remedy="Add one.")
         return child
 
-    def refuse(self, sentence: str, where: Element | None = None) -> DescriptionError:
-        """The error at this element, or at another one."""
-        return DescriptionError(f"{(where or self).place}: {sentence}")
+    def refuse(
+        self, code: str, argument: str | None = None, value: object = MISSING, **fields: str
+    ) -> DescriptionError:
+        """Return the error about this element, with fields as DalembertError has them."""
+        return DescriptionError(code, argument, value, place=self.place, **fields)
 
     def word(self, attribute: str, owner: str) -> str:
         """An attribute that must be there and not be blank."""
         value = self.attributes.get(attribute)
         if value is None or not value.strip():
             what = "no" if value is None else "an empty"
-            raise self.refuse(f"<{self.tag}> of {owner} has {what} attribute '{attribute}'; give it")
+            problem = f"<{self.tag}> of {owner} has {what} attribute '{attribute}'"
+            raise self.refuse("missing", attribute, problem=problem, remedy="Give it.")
         return value
 
     def number(self, attribute: str, owner: str, default: float | None = None) -> float:
@@ -85,13 +89,16 @@ class Element:
         words = [w for w in re.split(f"[{_SPACE}]+", text) if w]
         for word in words:
             if not _NUMBER.fullmatch(word):
-                hint = "expand xacro first" if "${" in text else "write decimals such as 0.5 or 1e-3"
-                raise self.refuse(f"{what} holds {_short(word)}, which is not a finite number; {hint}")
+                hint = "Expand xacro first." if "${" in text else "Write decimals such as 0.5 or 1e-3."
+                problem = f"{what} contains {_short(word)}, which is not a finite number"
+                raise self.refuse("syntax", attribute, word, problem=problem, remedy=hint)
         if len(words) != count:
-            raise self.refuse(f"{what} holds {_count(len(words))}; {_count(count)} must stand here")
+            problem, remedy = f"{what} contains {_count(len(words))}", f"{_count(count)} must stand here."
+            raise self.refuse("wrong-shape", attribute, text, problem=problem, remedy=remedy)
         values = tuple(float(word) for word in words)
         if not all(math.isfinite(v) for v in values):
-            raise self.refuse(f"{what} is too large for a 64-bit number; check its exponent")
+            problem = f"{what} is too large for a 64-bit number"
+            raise self.refuse("out-of-range", attribute, text, problem=problem, remedy="Check its exponent.")
         return values
 
 
@@ -108,7 +115,8 @@ def parse(text: str | bytes, file: str | None = None) -> Element:
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
     if len(data) > LARGEST:
         size = f"{len(data) / 1e6:.0f} MB"
-        raise DescriptionError(f"{Place(file)}: {size} is too long; at most {LARGEST // 10**6} MB are read")
+        problem = f"{size} is too long; at most {LARGEST // 10**6} MB are read"
+        raise DescriptionError("too-large", "text", place=Place(file), problem=problem)
     # Blank lines before <?xml …?> are an error to expat and common in generated files.
     blank = len(data) - len(data.lstrip())
     skipped = data[:blank].count(b"\n")
@@ -140,14 +148,18 @@ class _Builder:
             place = self._place(error.lineno, error.offset)
             reason = expat.ErrorString(error.code)
             if data.find(b"<?xml") > 3 and self._root is None:  # 3: a byte order mark
-                raise DescriptionError(
-                    f"{place}: the XML is malformed ({reason}): something stands before <?xml; remove it"
-                ) from None
-            raise DescriptionError(f"{place}: the XML is malformed ({reason}); correct it there") from None
+                problem = f"the XML is malformed ({reason}): something stands before <?xml"
+                raise DescriptionError("syntax", "text", place=place, problem=problem, remedy="Remove it.") from None
+            problem = f"the XML is malformed ({reason})"
+            raise DescriptionError("syntax", "text", place=place, problem=problem, remedy="Correct it there.") from None
         except (LookupError, ValueError) as error:  # an encoding that Python does not know or cannot use
-            raise DescriptionError(f"{self._here()}: {error}; save the file as UTF-8") from None
+            remedy = "Save the file as UTF-8."
+            raise DescriptionError(
+                "not-readable", "text", place=self._here(), problem=str(error), remedy=remedy
+            ) from None
         if self._root is None:
-            raise DescriptionError(f"{self._here()}: there is no XML element in it")
+            problem = "the text contains no XML element"
+            raise DescriptionError("not-readable", "text", place=self._here(), problem=problem)
         return self._root
 
     def _place(self, line: int, column: int) -> Place:
@@ -159,7 +171,8 @@ class _Builder:
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, self._here())
         if len(self._stack) >= DEEPEST:
-            raise element.refuse(f"elements are nested deeper than {DEEPEST}; no robot description is")
+            problem = f"elements are nested deeper than {DEEPEST}, which no robot description needs"
+            raise element.refuse("too-large", problem=problem)
         if self._stack:
             self._stack[-1].children.append(element)
         else:
@@ -174,6 +187,5 @@ class _Builder:
             self._stack[-1].text += text
 
     def _doctype(self, *_: object) -> None:
-        raise DescriptionError(
-            f"{self._here()}: a DOCTYPE is refused, because entities can make a file explode; remove it"
-        )
+        problem = "a DOCTYPE is refused, because entities can make a file explode"
+        raise DescriptionError("unsupported", "text", place=self._here(), problem=problem, remedy="Remove it.")

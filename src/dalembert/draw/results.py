@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from dalembert.draw.blocks.figure import draw_diagram
 from dalembert.draw.pyplot import COLORS, QUIET, pyplot, styled
 from dalembert.errors import InputError
 from dalembert.identification.fit.identify import Identification
+from dalembert.kinematics.tasks import Rows
 from dalembert.kinematics.workspace import Workspace
 from dalembert.robot import Robot, need_robot
 from dalembert.simulation.run import Run
@@ -42,7 +43,18 @@ def trajectory(motion: Trajectory, *, until: float | None = None, points: int = 
     return motion.plot(until=until, points=points)
 
 
-def workspace(of: Robot | Workspace, ax: Axes | None = None, **options: Any) -> Figure:
+class WorkspaceOptions(TypedDict, total=False):
+    """The arguments of `Robot.workspace`."""
+
+    samples: int
+    frame: str | None
+    rows: Rows | None
+    expressed_in: str
+    measure: str
+    seed: int
+
+
+def workspace(of: Robot | Workspace, ax: Axes | None = None, **options: Unpack[WorkspaceOptions]) -> Figure:
     """Where the tip gets to, and how well it moves there: of a robot (options of `Robot.workspace`), or as sampled."""
     if not isinstance(of, Workspace):
         of = need_robot(of, "a drawing of a workspace").workspace(**options)

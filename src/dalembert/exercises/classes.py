@@ -39,13 +39,14 @@ def read_text(path: str | os.PathLike[str]) -> str:
     try:
         data = contents(path, LARGEST)
     except OSError as error:
-        raise InputError(f"{os.fspath(path)} cannot be read: {error.strerror or error}") from None
+        problem = f"{os.fspath(path)} cannot be read: {error.strerror or error}"
+        raise InputError("not-readable", "path", os.fspath(path), problem=problem) from None
     for encoding in ("utf-8-sig", "cp1252"):
         try:
             return data.decode(encoding)
         except UnicodeDecodeError:
             continue
-    raise InputError(f"{os.fspath(path)} is no text")
+    raise InputError("not-readable", "path", os.fspath(path), problem=f"{os.fspath(path)} is not a text file")
 
 
 def read_class(path: str | os.PathLike[str]) -> list[str]:
@@ -66,10 +67,12 @@ def read_class(path: str | os.PathLike[str]) -> list[str]:
     students = [_name(" ".join(row[k] for k in (columns if found else [0]) if k < len(row))) for row in rows[found:]]
     students = [name for name in students if name]
     if not students:
-        raise InputError(f"{os.fspath(path)} names no students: it should have a column 'name', or a name on each line")
+        remedy = "Add a column 'name', or write a name on each line."
+        raise InputError("missing", "students", problem=f"{os.fspath(path)} names no students", remedy=remedy)
     twice = sorted({name for name in students if students.count(name) > 1})
     if twice:
-        raise InputError(f"{os.fspath(path)} names {twice[0]!r} twice: add what tells the two apart")
+        problem = f"{os.fspath(path)} names {twice[0]!r} twice"
+        raise InputError("duplicate", "students", twice[0], problem=problem, remedy="Add what tells the two apart.")
     return students
 
 
@@ -126,17 +129,19 @@ def read_answers(path: str | os.PathLike[str]) -> tuple[str, list[tuple[str, int
     try:
         data = parse_toml(read_text(path))
     except ValueError as error:
-        raise InputError(f"{name} is not TOML: {str(error)[:200]}") from None
+        raise InputError("syntax", "path", str(path), problem=f"{name} is not TOML: {str(error)[:200]}") from None
     tables = data.get("exercise")
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
-        raise InputError(f"{name} has no [[exercise]], with family, seed and answers")
+        raise InputError("missing", "exercise", problem=f"{name} has no [[exercise]] with family, seed and answers")
     if len(tables) > MAX_EXERCISES:
-        raise InputError(f"{name} has {len(tables)} exercises; at most {MAX_EXERCISES} are graded")
+        problem = f"{name} has {len(tables)} exercises, and at most {MAX_EXERCISES} are graded"
+        raise InputError("too-large", "exercise", problem=problem)
     read: list[tuple[str, int, Mapping[str, object]]] = []
     for k, table in enumerate(tables, 1):
         family, seed, answers = table.get("family"), table.get("seed"), table.get("answers", {})
         if not isinstance(family, str) or type(seed) is not int or not isinstance(answers, dict):
-            raise InputError(f'exercise {k} of {name} needs family = "…", seed = a whole number, and its answers')
+            problem = f'exercise {k} of {name} needs family = "…", seed = a whole number, and its answers'
+            raise InputError("missing", "exercise", k, problem=problem)
         read.append((family, seed, answers))
     return str(data.get("student") or Path(path).stem), read
 
@@ -179,14 +184,15 @@ def grade_file(
     name, student = Path(path).name, _name(Path(path).stem)
     try:
         if Path(path).suffix.lower() != ".toml":
-            raise InputError(f"{name} is no file of answers, which end in .toml")
+            problem = f"{name} is not a file of answers, whose name ends in .toml"
+            raise InputError("unsupported", "path", str(path), problem=problem)
         student, read = read_answers(path)
         student = student if student in (variants or ()) else _name(student)
         if variants is not None and student == _name(Path(path).stem):  # no line student = …
             student = _owner(path, variants) or student
         own = None if variants is None else variants.get(student)
         if variants is not None and own is None:
-            raise InputError(f"{student!r} is not in the list of variants")
+            raise InputError("unknown-name", "student", student, problem=f"{student!r} is not in the list of variants")
         grades, trouble, seen = [], [], set[tuple[str, int]]()
         left_out = sorted((own or set()) - {(family, seed) for family, seed, _ in read})
         for family, seed, answers in [*read, *((*one, dict[str, object]()) for one in left_out)]:
@@ -247,7 +253,8 @@ def grade_folder(
         if p.is_file() and not any(part.startswith(".") for part in p.relative_to(folder).parts)
     )
     if not files:
-        raise InputError(f"{os.fspath(folder)!r} contains no files of answers")
+        problem = f"{os.fspath(folder)!r} contains no files of answers"
+        raise InputError("missing", "folder", os.fspath(folder), problem=problem)
     marked = []
     for k, file in enumerate(files, 1):
         say(f"grading {file.name}, {k} of {len(files)}")
@@ -305,7 +312,6 @@ def read_variants(path: str | os.PathLike[str]) -> dict[str, set[tuple[str, int]
         try:
             found.setdefault(from_table(row["student"]), set()).add((row["family"], int(row["seed"])))
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise InputError(
-                f"{os.fspath(path)} is no list of variants: its columns are student, family, seed"
-            ) from None
+            problem = f"{os.fspath(path)} is not a list of variants, whose columns are student, family, seed"
+            raise InputError("wrong-structure", "path", os.fspath(path), problem=problem) from None
     return found

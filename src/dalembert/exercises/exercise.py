@@ -88,7 +88,8 @@ class Family:
             zero = any(a.kind == "number" and abs(float(np.asarray(a.value))) < 1e-9 for a in drawn.answers)
             if not zero and sum(len(a.wrong) for a in drawn.answers) > 1:
                 return replace(drawn, family=self.name, seed=seed)
-        raise InputError(f"{MOST_DRAWS} draws of {self.name!r} had fewer than two wrong answers to tell from the right")
+        problem = f"{MOST_DRAWS} draws of {self.name!r} had fewer than two wrong answers that differ from the right one"
+        raise InputError("failed", "family", self.name, problem=problem)
 
 
 FAMILIES: dict[str, Family] = {}

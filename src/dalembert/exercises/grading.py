@@ -105,7 +105,8 @@ def _mark(answer: Answer, given: object) -> Mark:
         if not text.strip():
             return Mark(answer.name, "", 0.0, answer.points, "There is no answer.")
         if len(text) > LONGEST:
-            raise InputError(f"it has {len(text)} characters, and {LONGEST} are the most that are read")
+            problem = f"your answer has {len(text)} characters, and at most {LONGEST} are read"
+            raise InputError("too-large", "answer", problem=problem)
         share, reason = KINDS[answer.kind](answer, text)
     except DalembertError as error:
         why = re.sub(r"\S{60,}", lambda word: word[0][:40] + "…", str(error)).rstrip(".")
@@ -272,7 +273,7 @@ def _equal_numbers(answer: Answer, cells: np.ndarray, unit: str) -> Entries:
     read = [_in_unit(read_number(f"{cell} {unit}"), answer) for cell in cells.flat]
     odd = next((note for value, note in read if value is None), "")
     if odd:
-        raise InputError(odd)
+        raise InputError("syntax", "answer", problem=odd)
     given = np.array([value for value, _ in read], float)
 
     def entries(value: np.ndarray) -> Iterable[bool]:
@@ -306,7 +307,8 @@ def read_cells(text: str, shape: tuple[int, ...]) -> np.ndarray:
         given = " and ".join(str(len(row)) for row in rows[:4]) or "no"
         commas = [len(row) for row in rows] == [2 * shape[-1]] * wanted and re.search(r"\d,\d", text) is not None
         hint = "write decimals with a point, as in 0.5" if commas else "write [[1, 2], [3, 4]]"
-        raise InputError(f"it should have {size}, and yours has {len(rows)} of {given}; {hint}")
+        problem = f"the answer must have {size}, and yours has {len(rows)} of {given}; {hint}"
+        raise InputError("wrong-shape", "answer", problem=problem)
     return np.array(rows, dtype=object).reshape(shape)
 
 
@@ -375,7 +377,8 @@ def read_choice(text: str, choices: tuple[str, ...]) -> str:
     found = next((way for way in (tight, list(choices[place : place + 1]), begun, within) if way), [])
     if not plain or len(found) != 1:
         letters = ", ".join(chr(ord("a") + k) for k in range(len(choices)))
-        raise InputError(f"{shorten(text)} names none of the choices, or several; answer with a letter, {letters}")
+        problem = f"{shorten(text)} names none of the choices, or several"
+        raise InputError("unknown-name", "answer", problem=problem, remedy=f"Answer with a letter, {letters}.")
     return found[0]
 
 

@@ -74,7 +74,8 @@ class Number:
 def clean(text: str) -> str:
     """One spelling for signs, raised digits and LaTeX's spaces and upright words; what would be long is refused."""
     if len(text) > LONGEST:
-        raise InputError(f"your answer has {len(text)} characters; {LONGEST} are the most that are read")
+        problem = f"your answer has {len(text)} characters, and at most {LONGEST} are read"
+        raise InputError("too-large", "answer", problem=problem)
     text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+", lambda m: "^" + m[0].translate(_RAISED), text)
     text = unicodedata.normalize("NFKC", text.replace("½", "(1/2)").replace("Ω", "Ω")).translate(_DASHES)
     text = re.sub(r"\\(?:text|mathrm|mathsf|rm|operatorname)\s*\{([^{}]*)\}", r" \1 ", text)
@@ -138,9 +139,9 @@ def read_number(text: str) -> Number:
     text = clean(text)
     body = re.split(r"[=≈≃]", text)[-1].strip()
     if not body:
-        raise InputError("there is no number")
+        raise InputError("missing", "answer", problem="the answer contains no number")
     if re.search(r"(?i)\b(nan|inf|infinity)\b|∞|\\infty", body):
-        raise InputError(f"{shorten(body)} is no finite number, and the answer is one")
+        raise InputError("not-finite", "answer", problem=f"{shorten(body)} is not a finite number")
     for k in range(max(len(body) - LONGEST_TAIL, 0), len(body) + 1):  # the longest unit at the end
         before = body[:k]
         if k == len(body) or (re.search(r"[\d.)}\s]$|pi$|π$", before[-2:]) and (body[k:].strip()[:1] not in "*(/")):
@@ -150,7 +151,7 @@ def read_number(text: str) -> Number:
             written = before.strip().strip("[]").strip()
             value = evaluate_number(written)
             if not math.isfinite(value):
-                raise InputError(f"{shorten(body)} is no finite number, and the answer is one")
+                raise InputError("not-finite", "answer", problem=f"{shorten(body)} is not a finite number")
             return Number(value, unit, _rounding(written))
     raise AssertionError("the whole text is tried last")
 
@@ -181,10 +182,11 @@ def evaluate_number(text: str) -> float:
     try:
         value = evaluate(read_formula(re.sub(r"√\s*(\d+)", r"√(\1)", text)), {})
     except UnknownNameError:
-        raise InputError(f"{shorten(text)} holds a letter or a unit that is not known; write 0.35 or 35 N cm") from None
+        problem = f"{shorten(text)} contains a letter or a unit that is not known"
+        raise InputError("unknown-name", "answer", problem=problem, remedy="Write 0.35 or 35 N cm.") from None
     if not isinstance(value, (int, float)):
-        raise InputError(f"{shorten(text)} is not a single number")
+        raise InputError("wrong-shape", "answer", problem=f"{shorten(text)} is not a single number")
     try:
         return float(value)
     except OverflowError:
-        raise InputError(f"{shorten(text)} is too large") from None
+        raise InputError("too-large", "answer", problem=f"{shorten(text)} is too large") from None

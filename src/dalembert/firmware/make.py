@@ -28,7 +28,7 @@ from dalembert.names import identifier
 from dalembert.reference import Reference
 from dalembert.robot import Robot
 
-MOST = 60_000  # operations: more would take LLVM minutes, and no chip has the memory
+MAX_OPERATIONS = 60_000  # operations: more would take LLVM minutes, and no chip has the memory
 LONGEST = 100  # letters of a file's name
 TAKEN = ("main", "example", "all", "clean", "help", "install", "package", "test")  # by main.c, its program, and CMake
 STATES = 1000  # at which errors of float32 are measured
@@ -77,7 +77,9 @@ class Firmware:
         try:
             place.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{str(folder)!r} cannot be written: {error.strerror}") from None
+            raise InputError(
+                "not-writable", "folder", problem=f"{str(folder)!r} cannot be written: {error.strerror}"
+            ) from None
         return [
             whole(place / name, lambda file, data=data: file.write(data))  # type: ignore[misc]
             for name, data in self.files.items()
@@ -182,14 +184,23 @@ def make_firmware(
     )
     most = core.flash if flash is None else count("flash", flash, 1)
     kernel, title = step.kernel, f"{step.law.name!r} of {step.flow.name!r}"
-    if kernel.operations > MOST:
+    if kernel.operations > MAX_OPERATIONS:
         raise InputError(
-            f"{title} takes {kernel.operations} operations a sample, and firmware at most {MOST}: take a simpler law, "
-            "or fewer joints (Robot.lock)"
+            "too-large",
+            "controller",
+            kernel.operations,
+            problem=f"{title} takes {kernel.operations} operations per sample, and firmware at most {MAX_OPERATIONS}",
+            remedy="Use a simpler law, or fewer joints (Robot.lock).",
         )
     called = re.sub("_+", "_", identifier(name or f"{step.flow.name}_{step.law.name}").lower()).strip("_")[:LONGEST]
     if called in TAKEN:
-        raise InputError(f"the name {called!r} is taken by a file or a target of the build: give another")
+        raise InputError(
+            "conflict",
+            "name",
+            called,
+            problem=f"the name {called!r} belongs to a file or a target of the build",
+            remedy="Pass another.",
+        )
     ranges = read_box(step, box)
     made = Firmware(called, step, core, kind, ranges, None, tuple(find_left_out(system, controller, step, ranges)))
     if core.target is None:
@@ -197,8 +208,11 @@ def make_firmware(
     code = make_object(kernel.program, made.signature, core.target)
     if most is not None and code.size > most:
         raise InputError(
-            f"{title} takes {code.size / KIBI:.1f} KiB of flash on {core.title}, and there are {most / KIBI:.0f}: take "
-            "a simpler law, or fewer joints (Robot.lock)"
+            "too-large",
+            "flash",
+            code.size,
+            problem=f"{title} takes {code.size / KIBI:.1f} KiB of flash on {core.title}, which has {most / KIBI:.0f}",
+            remedy="Use a simpler law, or fewer joints (Robot.lock).",
         )
     return replace(made, code=code)
 
@@ -303,7 +317,12 @@ def _kind(core: Core, double: bool) -> Kind:
     kind = DOUBLE if switch("double", double) else SINGLE
     if kind not in core.kinds:
         able = ", ".join(name for name, other in CORES.items() if kind in other.kinds)
-        raise InputError(f"{core.title} has no doubles of its own: leave out double, or take one of {able}")
+        raise InputError(
+            "unsupported",
+            "double",
+            problem=f"{core.title} has no hardware for double precision",
+            remedy=f"Leave out `double`, or use one of {able}.",
+        )
     return kind
 
 
@@ -318,7 +337,9 @@ def read_box(step: LawStep, given: Mapping[str, object] | None = None) -> Box:
         choose("entry of the box", name, made)
         low, high = array(f"box[{name!r}]", value, (2,)).tolist()
         if low > high:
-            raise InputError(f"box[{name!r}] is (low, high); got {low:g} above {high:g}")
+            raise InputError(
+                "wrong-order", "box", problem=f"box[{name!r}] must be (low, high), got {low:g} above {high:g}"
+            )
         made[name] = (low, high)
     return made
 

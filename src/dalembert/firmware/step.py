@@ -219,8 +219,10 @@ class LawStep:
             raise
         except Exception as error:  # whatever a stranger's Python raises when it meets no number
             raise InputError(
-                f"{self.law.name!r} cannot be exported: it does something in plain Python that is no formula of what "
-                f"it is given ({type(error).__name__}: {error}); laws compute by + − × ÷ and dalembert.scalar"
+                "unsupported",
+                "controller",
+                problem=f"{self.law.name!r} computes in plain Python ({type(error).__name__}: {error})",
+                remedy="Use + − × ÷ and dalembert.scalar.",
             ) from error
 
 
@@ -237,24 +239,37 @@ def read_step(
 ) -> LawStep:
     """The step that a user means, checked."""
     if not isinstance(system, System):
-        raise InputError(f"firmware is made for a robot, or another system with flow(); got {type(system).__name__}")
+        raise InputError("wrong-type", "system", system, expected="a robot or another system with flow()")
     if not system.inputs:
-        raise InputError(f"{system.name!r} has no joints that are driven: there is nothing to control")
+        raise InputError(
+            "wrong-structure",
+            "system",
+            problem=f"no joint of {system.name!r} has a drive, so there is nothing to control",
+        )
     if controller is None or (
         callable(controller) and not hasattr(controller, "law") and not isinstance(controller, type)
     ):
-        raise InputError("a chip runs a Law, or a controller that makes one; a plain Python function it cannot run")
+        raise InputError(
+            "wrong-type",
+            "controller",
+            controller,
+            expected="a Law or a controller that makes one, not a Python function",
+        )
     law, flow = read_law(controller), system.flow()
     assert law is not None
     check_law(law, flow, sampled=True)
     if law.asked:
         raise InputError(
-            f"{law.name!r} has a loop and a memory of its own, and firmware is one function without loops: its "
-            "c_files(x0) writes it as C"
+            "unsupported",
+            "controller",
+            problem=f"{law.name!r} has a loop and a memory of its own, and firmware is one function without loops",
+            remedy="Use its c_files(x0).",
         )
     if law.states and law.update is None and law.rate is None:
         raise InputError(
-            f"{law.name!r} cannot be exported: it has states, and neither update nor rate says how they change"
+            "missing",
+            "controller",
+            problem=f"{law.name!r} has states, and neither update nor rate defines how they change",
         )
     switch("rates", rates)
     h = None if sample_time is None else number("sample_time", sample_time, "s", above=0.0)
@@ -272,20 +287,33 @@ def read_step(
     )
     if motion is not None:
         if not law.follows:
-            raise InputError(f"{law.name!r} follows nothing: give no reference")
+            raise InputError(
+                "no-effect", "reference", problem=f"{law.name!r} follows no reference", remedy="Leave out `reference`."
+            )
         if step.loop.follow is None:
             raise InputError(
-                f"this reference is no formula that a chip can evaluate ({type(motion).__name__}): give a motion of "
-                "few pieces, as minimum_jerk and trapezoid make, or leave it out and put what is wanted into `in`"
+                "unsupported",
+                "reference",
+                motion,
+                problem=f"the reference is no formula that a chip can evaluate ({type(motion).__name__})",
+                remedy="Pass a motion of few pieces, such as minimum_jerk, or leave it out and write the desired "
+                "values to `in`.",
             )
     if watch is not None and not {*flow.states[: watch.robot.n], *(flow.rates if rates else ())} <= {*law.measures}:
         raise InputError(
-            f"an observer needs what {law.name!r} does not measure: the positions of all joints, and rates"
+            "missing",
+            "observer",
+            problem=f"an observer needs the positions of all joints and rates, which {law.name!r} does not measure",
         )
     check_distinct(f"states of {law.name!r} on a chip", step.states)
     why = _needs_sample_time(step, watch)
     if h is None and why:
-        raise InputError(f"give sample_time= [s], the time from one call to the next: {why}")
+        raise InputError(
+            "missing",
+            "sample_time",
+            problem=f"the time from one call to the next is not known: {why}",
+            remedy="Pass `sample_time` [s].",
+        )
     return step
 
 

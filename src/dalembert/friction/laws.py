@@ -286,7 +286,7 @@ def friction(
 def checked(term: Friction) -> Friction:
     """The term with its parameters complete, in order, levels as pairs; or an InputError."""
     if not isinstance(term, Friction):
-        raise InputError(f"a friction term is made by friction(law, …), got {type(term).__name__}")
+        raise InputError("wrong-type", "term", term, expected="made by friction(law, …)")
     if not isinstance(term.law, str) or term.law not in LAWS:
         raise unknown("friction law", term.law, LAWS)
     law = LAWS[term.law]
@@ -296,18 +296,20 @@ def checked(term: Friction) -> Friction:
             raise unknown(f"parameter of the friction law {term.law!r}", name, law.parameters)
     values = {name: _value(term.law, name, p, given.get(name, p.default)) for name, p in law.parameters.items()}
     if problem := law.check(values):
-        raise InputError(f"friction law {term.law!r}: {problem}")
+        raise InputError("wrong-value", "law", problem=f"friction law {term.law!r}: {problem}")
     return Friction(term.law, tuple(values.items()), *_smoothing(term, law))
 
 
 def _value(law: str, name: str, p: Parameter, value: object) -> float | Sides:
     what = f"friction law {law!r}: {name}"
     if value is None:
-        raise InputError(f"{what} is missing; give it in {p.units[0]} ({p.units[1]} for a sliding joint)")
+        raise InputError(
+            "missing", name, problem=f"{what} is missing; pass it in {p.units[0]} ({p.units[1]} for a prismatic joint)"
+        )
     pair = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     if len(pair) > (2 if p.sided else 1) or not pair:
         wanted = "one number, or two for positive and negative velocity" if p.sided else "one number"
-        raise InputError(f"{what} must be {wanted}, got {value!r}")
+        raise InputError("out-of-range", name, value, problem=f"{what} must be {wanted}, got {value!r}")
     numbers = [_number(what, p, x) for x in pair]
     return (numbers[0], numbers[-1]) if p.sided else numbers[0]
 
@@ -329,15 +331,27 @@ def _number(what: str, p: Parameter, value: object) -> float:
 def _smoothing(term: Friction, law: FrictionLaw) -> tuple[str | None, float | None]:
     if term.smooth is None:
         if term.width is not None:
-            raise InputError(f"friction law {term.law!r}: a width of {term.width!r} smooths nothing; say smooth= too")
+            raise InputError(
+                "no-effect",
+                "width",
+                problem=f"friction law {term.law!r}: a width of {term.width!r} has no effect without `smooth`",
+            )
         return None, None
     if not isinstance(term.smooth, str) or term.smooth not in SIGNS:
         raise unknown("smooth sign", term.smooth, SIGNS)
     if not law.dry:
-        raise InputError(f"friction law {term.law!r} has no sign to smooth; leave out smooth")
+        raise InputError(
+            "no-effect",
+            "smooth",
+            problem=f"friction law {term.law!r} has no sign to smooth",
+            remedy="Leave out `smooth`.",
+        )
     if term.width is None:
         raise InputError(
-            f"friction law {term.law!r}: smooth {term.smooth!r} needs its width in rad/s (m/s if it slides)"
+            "missing",
+            "width",
+            problem=f"friction law {term.law!r}: smooth {term.smooth!r} needs its width in rad/s (m/s for a "
+            "prismatic joint)",
         )
     positive = Parameter(_SPEED, sided=False, must="positive")
     return term.smooth, _number(f"friction law {term.law!r}: width", positive, term.width)

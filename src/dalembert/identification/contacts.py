@@ -143,11 +143,18 @@ def fit_tail(scores: Sequence[Array], step: float, repeated: float = 1.0) -> Tai
     heights = np.concatenate([s[k] for s, k in zip(scores, found, strict=True)])
     seconds = float(starts[-1] * step)
     if len(heights) < FEWEST and all(np.ptp(s) == 0 for s in scores):
-        raise InputError("the residual of the log without contact never changes: that is no record of a real arm")
+        raise InputError(
+            "wrong-value",
+            "quiet",
+            problem="the residual of the log without contact never changes, so the log is not one of a real arm",
+        )
     if len(heights) < FEWEST:
         raise InputError(
-            f"{seconds:.3g} s without contact are too few to tell how often the residual peaks; "
-            f"{FEWEST * 2 * HOLD:g} s would be the least, an hour tells what happens once in an hour"
+            "too-few",
+            "quiet",
+            problem=f"{seconds:.3g} s without contact are too few for the rate of peaks; at least "
+            f"{FEWEST * 2 * HOLD:g} s are required",
+            remedy="Record an hour to learn what happens once in an hour.",
         )
     order = np.argsort(-heights, kind="stable")
     peaks = heights[order]
@@ -357,11 +364,17 @@ class ContactDetector:
         step = times.common_step(log.t, log.source)
         if abs(step / self.observer.h - 1) > 0.01:
             raise InputError(
-                f"{log.source or 'the log'} has {1 / step:.4g} samples per second, and that without contact had "
-                f"{1 / self.observer.h:.4g}: thresholds are for one rate"
+                "conflict",
+                "log",
+                problem=f"{log.source or 'the log'} has {1 / step:.4g} samples per second, and the log without "
+                f"contact had {1 / self.observer.h:.4g}",
             )
         if self.observer.rates and log.qd is None:
-            raise InputError(f"{log.source or 'the log'} has no rates, and the thresholds are for recorded ones")
+            raise InputError(
+                "missing",
+                "log",
+                problem=f"{log.source or 'the log'} has no rates, and the thresholds are for recorded rates",
+            )
         r = self.residuals(log)
         seen = self.contacts(log.t, log.q, r, frame, components)
         return Observation(self, log, r, seen, self.frame(frame), tuple(components))
@@ -393,13 +406,13 @@ def calibrate_detector(
     logs = [need(log, Log, "a log") for log in ([quiet] if isinstance(quiet, Log) else quiet)]
     asked = number("false_alarms", false_alarms, "1/h", above=0.0, most=MOST_ALARMS)
     if not logs or any(log.n != robot.n for log in logs):
-        raise InputError(f"logs of the {robot.n} joints of {robot.name!r} are needed")
+        raise InputError("conflict", "quiet", problem=f"logs of the {robot.n} joints of {robot.name!r} are required")
     steps = [times.common_step(log.t, log.source) for log in logs]
     if max(steps) > 1.01 * min(steps):
-        raise InputError("the logs have different rates: an observer has one")
+        raise InputError("conflict", "quiet", problem="the logs have different sampling rates, and an observer has one")
     recorded = all(log.qd is not None for log in logs)
     if rates and not recorded:
-        raise InputError("rates=True needs recorded rates, and the log has none")
+        raise InputError("missing", "quiet", problem="rates=True needs recorded rates, and the log has none")
     observer = MomentumObserver(robot, gain=gain, friction=friction)
     ways = (rates,) if rates is not None else (True, False) if recorded else (False,)
     tried = [_calibrate(observer.sampled(steps[0], way), logs, asked) for way in ways]
@@ -412,8 +425,11 @@ def _calibrate(observer: SampledObserver, logs: Sequence[Log], asked: float) -> 
     pieces = [r[begun:] for log in logs for _, r in _replay(observer, log) if len(r) > begun]
     if not pieces:
         raise InputError(
-            "no piece of the log without contact is longer than the observer needs to settle, "
-            f"{begun * observer.h:.3g} s: record longer, or choose a higher gain"
+            "too-few",
+            "quiet",
+            problem=f"no part of the log without contact is longer than the {begun * observer.h:.3g} s in which "
+            "the observer settles",
+            remedy="Record longer, or use a higher gain.",
         )
     size = np.abs(np.concatenate(pieces))
     torques = np.sqrt(np.mean(np.concatenate([log.tau for log in logs]) ** 2, axis=0))

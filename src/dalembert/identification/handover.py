@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, TypedDict
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,7 +55,7 @@ from dalembert.identification.log.inspect import LEAST_MOTION, first_look
 from dalembert.identification.log.prepare import make_ready, prepare
 from dalembert.identification.log.samples import Log, Samples
 from dalembert.robot import Robot
-from dalembert.words import call
+from dalembert.words import assign, mention
 
 Integers = NDArray[np.int64]
 AS_GOOD = 0.05  # of the squares, by which a higher cut-off, which distorts friction less, may be worse
@@ -81,7 +81,7 @@ class FitOptions(TypedDict):
 class Outcome:
     """What came of logs.
 
-    `looks`: the first look at each, `repeat` the options that would have read them right, and whether they were
+    `looks`: the first look at each, `repeat` the settings that would have read them right, and whether they were
     `corrected` so; `result`: the fit to the first part of the logs, with what it is worth; `judged`: how well its
     robot, written and read again, predicts what was held out, sample by sample, `alike` with its Coulomb friction
     filtered as the torques were, and `given` the same as `judged` of the model that was given; `robot`:
@@ -105,7 +105,7 @@ class Outcome:
     trials: tuple[Trial, ...] = ()
     period: float | None = None
     validated: tuple[tuple[str, Fit], ...] = ()
-    repeat: Mapping[str, str] = field(default_factory=dict)
+    repeat: Mapping[str, Any] = field(default_factory=dict)
     corrected: bool = False
     texts: Mapping[str, str] | None = None
     files: tuple[str, ...] = ()
@@ -138,7 +138,7 @@ class Outcome:
         """What was found first, chosen and reached, in sentences."""
         lines = [str(finding) for look in self.looks for finding in look if finding not in self.verdict.rows]
         if self.corrected:
-            lines.append(f"read as with {' '.join(f'{k} {v}' for k, v in self.repeat.items())}")
+            lines.append(f"read with {', '.join(assign(k, v) for k, v in self.repeat.items())}")
         if (
             self.result is None
             or self.judged is None
@@ -231,9 +231,14 @@ def identify_log(
     refuse_free_bases(robot)
     runs = tuple(logs) if isinstance(logs, (list, tuple)) else (logs,)
     if not runs or not all(isinstance(log, Log) for log in (*runs, *validate)):
-        raise InputError("identify_log takes a Log, which read_log makes, or a list of them")
+        raise InputError("wrong-type", "logs", logs, expected="a Log of read_log, or a list of them")
     if not 0 < holdout < 0.9:
-        raise InputError(f"{call('holdout')} must be a part between 0 and 0.9 of the log, to judge by; got {holdout!r}")
+        raise InputError(
+            "out-of-range",
+            "holdout",
+            holdout,
+            problem=f"{mention('holdout')} must be a part between 0 and 0.9 of the log, to judge by; got {holdout!r}",
+        )
     _require_length(runs, cutoff, holdout)
     progress("looking at the log")
     robot, runs, looks, wrong, repeat = _look(robot, runs, apply)
@@ -280,24 +285,27 @@ def _require_length(logs: Sequence[Log], cutoff: float | None, holdout: float) -
     # Twice the length at which every block has a sample: with another length another cutoff is chosen.
     least = 2 * (one.trimmed * dt / one.decimation + dt) * max(BLOCKS / (1 - holdout), held / holdout)
     raise InputError(
-        f"{log.source or 'the log'} is too short to fit {BLOCKS} blocks of it and judge on {held} others: of its "
+        "too-few",
+        "logs",
+        problem=f"{log.source or 'the log'} is too short to fit {BLOCKS} blocks of it and judge on {held} "
+        "others: of its "
         f"{log.t[-1] - log.t[0]:.3g} s, {len(one.samples) * dt:.3g} s are left where the filter (cutoff "
         f"{one.spectra.cutoff:.3g} Hz) has settled. Record at least {least:.2g} s without a gap, or set a higher "
-        "cutoff"
+        "cutoff",
     )
 
 
 def _look(
     robot: Robot, logs: tuple[Log, ...], apply: bool
-) -> tuple[Robot, tuple[Log, ...], tuple[Findings[Finding, None], ...], list[Finding], dict[str, str]]:
-    """Robot and logs, corrected if asked; what a first look at each says; the errors that remain; and the options that
-    would have read the logs right."""
-    reports, read, repeat = [], [], dict[str, str]()
+) -> tuple[Robot, tuple[Log, ...], tuple[Findings[Finding, None], ...], list[Finding], dict[str, Any]]:
+    """Robot and logs, corrected if asked; what a first look at each says; the errors that remain; and the settings
+    that would have read the logs right."""
+    reports, read, repeat = [], [], dict[str, Any]()
     wrong: list[Finding] = []
     for log in logs:
         look = first_look(robot, log)
         reports.append(look.report)
-        repeat |= look.correction.words()
+        repeat |= look.correction.settings()
         left = look.report
         if apply and look.correction:
             robot, log = look.correction.apply(robot, log)
@@ -316,7 +324,7 @@ def _guesses(robot: Robot, correction: Correction) -> Iterator[Finding]:
         if group != "qd" and not np.allclose(ratio, gears, rtol=1e-3):
             what = "torques of motors or currents" if group == "tau" else "positions of motors"
             said = f"these look like {what}, and the ratios are a guess, as good as the masses of the description"
-            fix = "give them: --ratio, or --torque-constant of currents; --force takes the guess"
+            fix = "give them, `ratio` or, for currents, `torque_constant`; `force=True` takes the guess"
             yield Finding("guess", "error", said, fix)
 
 
@@ -540,7 +548,7 @@ def _judge_result(
         yield Finding("held out", "error" if bad else "warning", said, fix, element=joint, evidence=float(part[k]))
     if given is not None and given.total > TOO_SMALL:
         said = f"the torques are some {given.total:.0f} times smaller than those of the model given: currents, "
-        fix = "give --ratio, --torque-constant or --units; --force takes them as N m"
+        fix = "give `ratio`, `torque_constant` or `units`; `force=True` takes them as N m"
         yield Finding("units", "error", f"{said}torques of motors, or another unit", fix, evidence=given.total)
     if given is not None and judged.total >= given.total and judged.total > EXACT:
         said = f"the model that was given predicts what was held out to {100 * given.total:.2f} %, the fit to "
@@ -558,7 +566,7 @@ def _judge_result(
     if outcome.period is not None:
         said = f"the motion repeats itself every {outcome.period:.4g} s: held out is the last part of the period"
         yield Finding(
-            "period", "note", said, "another motion tells more: judge on it with --validate", evidence=outcome.period
+            "period", "note", said, "another motion tells more: judge on it with `validate`", evidence=outcome.period
         )
     armature = reflected_inertia(robot)
     most = float(np.abs(np.concatenate([run.qdd for run in held]) * armature).max())

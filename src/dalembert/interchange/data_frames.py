@@ -49,11 +49,14 @@ def columns(result: object) -> Columns:
     if isinstance(result, Sequence) and result and all(isinstance(row, Mapping) for row in result):
         names = list(result[0])
         if any(list(row) != names for row in result):
-            raise InputError("the rows have different names; a table has the same columns in every row")
+            problem = "the rows have different names, but a table has the same columns in every row"
+            raise InputError("wrong-structure", "rows", problem=problem)
         return {str(name): np.array([row[name] for row in result]) for name in names}
     raise InputError(
-        "a table is made of a Run, Batch, Identification, Comparison, Log, Workspace, of columns by "
-        f"name or of a list of rows; got {type(result).__name__}"
+        "wrong-type",
+        "result",
+        result,
+        expected="a Run, Batch, Identification, Comparison, Log, Workspace, columns by name or a list of rows",
     )
 
 
@@ -61,7 +64,7 @@ def _equal(found: Columns) -> Columns:
     shapes = {name: values.shape for name, values in found.items()}
     if any(len(shape) != 1 for shape in shapes.values()) or len(set(shapes.values())) > 1:
         listed = ", ".join(f"{name} {shape}" for name, shape in list(shapes.items())[:6])
-        raise InputError(f"columns must be lists of one length; got {listed}")
+        raise InputError("wrong-shape", "columns", problem=f"columns must be lists of one length, got {listed}")
     return found
 
 

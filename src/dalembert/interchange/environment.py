@@ -22,7 +22,8 @@ try:
     import gymnasium
     from gymnasium.vector.utils import batch_space
 except ImportError:
-    raise MissingExtraError("gymnasium is not installed: pip install 'dalembert[gym]'") from None
+    remedy = "Install it with pip install 'dalembert[gym]'."
+    raise MissingExtraError("missing-extra", "gymnasium", problem="gymnasium is not installed", remedy=remedy) from None
 
 RENDER_MODES = ("rgb_array",)
 TOLD = ("goal", "error", "q", "qd", "clearance")
@@ -132,11 +133,14 @@ class VectorEnvironment(gymnasium.vector.VectorEnv):
         options = dict(options or {})
         mask = np.asarray(options.pop("reset_mask", np.ones(self.num_envs, bool)))
         if mask.shape != (self.num_envs,) or mask.dtype != bool:
-            raise InputError(f"reset_mask must be {self.num_envs} truth values, one for each environment")
+            raise InputError(
+                "wrong-shape", "reset_mask", mask, expected=f"{self.num_envs} truth values, one for each environment"
+            )
         if seed is not None:
             seeds = [seed + k for k in range(self.num_envs)] if isinstance(seed, int) else list(seed)
             if len(seeds) != self.num_envs:
-                raise InputError(f"{len(seeds)} seeds for {self.num_envs} environments; give one, or one for each")
+                problem = f"seed must be one number, or {self.num_envs}, one for each environment, got {len(seeds)}"
+                raise InputError("wrong-shape", "seed", problem=problem)
             super().reset(seed=seeds[0])
             self._rngs = [gymnasium.utils.seeding.np_random(s)[0] for s in seeds]
         for k in np.flatnonzero(mask):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -31,23 +31,31 @@ KINDS = ("SX", "MX")
 _NAMES = {"inverse_dynamics": "tau", "forward_dynamics": "qdd", "fk": "T", "jacobian": "J", "mass_matrix": "M"}
 
 
-def kernel_of(system: object, name: str | None, given: Sequence[str], options: dict[str, Any]) -> Kernel:
+def kernel_of(system: object, name: str | None, given: Sequence[str], options: Mapping[str, object]) -> Kernel:
     """`system.kernel(name, given, **options)` of a System; if no name is given, ẋ(x, u) of one that has a `rate`; or a
     Kernel itself."""
     found = system if isinstance(system, Kernel) else getattr(system, "kernel", None)
     if found is None:
         raise InputError(
-            "a function is made of a Robot, LagrangianSystem, Constrained, DrivenRobot, FlexibleRobot or a Kernel; "
-            f"got {type(system).__name__}"
+            "wrong-type",
+            "system",
+            system,
+            expected="a Robot, LagrangianSystem, Constrained, DrivenRobot, FlexibleRobot or Kernel",
         )
     if isinstance(found, Kernel):
         if name is not None or given or options:
-            raise InputError(f"the kernel {found.name!r} is meant already: give no name, no arguments and no options")
+            problem = f"the kernel {found.name!r} is chosen already"
+            raise InputError("no-effect", "name", problem=problem, remedy="Pass no name, arguments or options with it.")
         return found
     if name is None and hasattr(system, "rate"):
         name = "rate"
     if not isinstance(name, str):
-        raise InputError("say which function: 'inverse_dynamics', 'fk', … as in robot.kernel(…)")
+        raise InputError(
+            "missing",
+            "name",
+            name,
+            expected="the name of a function: 'inverse_dynamics', 'fk', … as in robot.kernel(…)",
+        )
     kernel: Kernel = found(name, given, **options)
     return kernel
 
@@ -86,7 +94,7 @@ def casadi_function(
     *,
     kind: str = "SX",
     title: str | None = None,
-    **options: Any,
+    **options: object,
 ) -> Function:
     """A kernel as `casadi.Function`, with the kernel's arguments by name: f(q, qd, qdd), f(q=…, qd=…)["tau"].
 
@@ -138,7 +146,7 @@ def _output_names(name: str, count: int, taken: Sequence[str]) -> list[str]:
 
 
 def jax_function(
-    system: object, name: str | None = None, given: Sequence[str] = (), **options: Any
+    system: object, name: str | None = None, given: Sequence[str] = (), **options: object
 ) -> Callable[..., Any]:
     """A kernel as a function of JAX arrays, (..., n) each, leading dimensions broadcast.
 
@@ -149,7 +157,8 @@ def jax_function(
     library("jax")
     kernel = kernel_of(system, name, given, options)
     if not any(step.operation in ("input", "constant") for step in kernel.program.steps):
-        raise InputError(f"{kernel.name} of a mechanism without joints computes nothing: JAX has no function of it")
+        problem = f"{kernel.name} of a mechanism without joints computes nothing, so that JAX has no function of it"
+        raise InputError("unsupported", "system", problem=problem)
     title = title_of(system, kernel)
     space: dict[str, Any] = {"__name__": f"dalembert.generated.{title}"}
     exec(compile(kernel.jax_source(title), f"<JAX source of {title}>", "exec"), space)
@@ -172,7 +181,8 @@ def to_control(
     `dt` [s]: sampled with the input held between. Needs the extra `control`."""
     if isinstance(system, TransferFunction):
         if any(value is not None for value in (x, u, outputs, dt)):
-            raise InputError("a transfer function is linear already: give no state, input, outputs or dt with it")
+            problem = "a transfer function is linear already"
+            raise InputError("no-effect", "x", problem=problem, remedy="Pass no state, input, outputs or dt with it.")
         return system.to_control()
     found = linearize(system, x, u, outputs, friction)
     return (found if dt is None else found.discretize(dt)).to_control()

@@ -34,7 +34,7 @@ def javascript_package(robot: Robot, names: Sequence[str] | None = None) -> dict
     if names is None:
         names = USUAL if robot.model.curved is None else tuple("integrate" if name == IK else name for name in USUAL)
     if not names:
-        raise InputError(f"say which kernels, or {IK!r} or {SIMULATE!r}")
+        raise InputError("missing", "names", problem=f"names must contain kernels, {IK!r} or {SIMULATE!r}, got none")
     entries: dict[str, Entry] = {}
     title = identifier(robot.name)[:LONGEST]
     about: dict[str, Any] = {

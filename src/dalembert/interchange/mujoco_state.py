@@ -98,7 +98,8 @@ def _places(robot: Robot, model: MjModel | None) -> tuple[list[Place], Array, in
     bodies = robot.model.bodies
     for body in bodies:
         if body.joint.kind == "planar" or body.joint.kind == "helical":
-            raise InputError(f"joint {body.joint_name!r} is {body.joint.kind}, which MuJoCo has not")
+            problem = f"joint {body.joint_name!r} is {body.joint.kind}, and MuJoCo has no such joint"
+            raise InputError("unsupported", "robot", body.joint.kind, problem=problem)
     if model is None:
         qs, vs = ([0, *np.cumsum([getattr(b.joint, n) for b in bodies]).tolist()] for n in ("nq", "nv"))
         start = np.zeros(qs[-1])
@@ -108,9 +109,8 @@ def _places(robot: Robot, model: MjModel | None) -> tuple[list[Place], Array, in
         if -1 in found and len(bodies) == model.njnt:
             found = list(range(model.njnt))  # joints without a name have names of our own
         if -1 in found:
-            raise InputError(
-                f"MuJoCo's model has no joint {bodies[found.index(-1)].joint_name!r}; give that of the file"
-            )
+            problem = f"MuJoCo's model has no joint {bodies[found.index(-1)].joint_name!r}"
+            raise InputError("conflict", "model", problem=problem, remedy="Pass the model of the robot's file.")
         qs, vs = [int(model.jnt_qposadr[k]) for k in found], [int(model.jnt_dofadr[k]) for k in found]
         start = np.array(model.qpos0)
     rates = vs[-1] if model is None else int(model.nv)

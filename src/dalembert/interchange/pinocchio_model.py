@@ -43,7 +43,7 @@ def from_pinocchio(model: object, tip: str | None = None, name: str | None = Non
     pin = library("pinocchio")
     found = model if isinstance(model, pin.Model) else getattr(model, "model", None)
     if not isinstance(found, pin.Model):
-        raise InputError(f"a pinocchio.Model is read here, got {type(model).__name__}")
+        raise InputError("wrong-type", "model", model, expected="a pinocchio.Model")
     return Robot(_Reader(found, name or found.name or "robot").description(), tip)
 
 
@@ -105,9 +105,8 @@ class _Reader:
             return self._several(k, _SEVERAL[shape])
         if joint.nv != 1 and mimic is None:
             remedy = _REMEDY.get(shape, "describe it as joints with one axis each")
-            raise DescriptionError(
-                f"Pinocchio model {self.name!r}: {who} is a {shape}, which moves in {joint.nv} ways; {remedy}"
-            )
+            problem = f"Pinocchio model {self.name!r}: {who} is a {shape}, which moves in {joint.nv} ways; {remedy}"
+            raise DescriptionError("unsupported", "joint", shape, problem=problem)
         kind, axis, pitch = self._axis(k, who, shape, 1.0 if mimic is None else mimic.multiplier)
         limit = None if mimic is not None else self._limit(joint)
         if kind == "revolute" and (joint.nq == 2 or (limit is not None and limit.lower is limit.upper is None)):
@@ -150,10 +149,11 @@ class _Reader:
         pitch = float(S[:3] @ S[3:]) if linear > ROUNDING else 0.0
         oblique = turns and np.abs(S[:3] - pitch * S[3:]).max() > ROUNDING
         if oblique or abs((angular if turns else linear) - 1.0) > ROUNDING:
-            raise DescriptionError(
-                f"Pinocchio model {self.name!r}: {who} is a {shape}, which is no turn, slide or screw about an axis "
-                "through its frame"
+            problem = (
+                f"Pinocchio model {self.name!r}: {who} is a {shape}, which is not a revolute, prismatic or helical "
+                "joint about an axis through its frame"
             )
+            raise DescriptionError("unsupported", "joint", shape, problem=problem)
         return ("prismatic" if not turns else "helical" if pitch else "revolute"), (x, y, z), pitch
 
     def _mimic(self, k: int) -> Mimic:
@@ -162,10 +162,10 @@ class _Reader:
         master = int(list(model.mimicked_joints)[followers.index(k)])
         own = model.joints[k].extract()
         if own.scaling == 0:
-            raise DescriptionError(
-                f"Pinocchio model {self.name!r}: joint {model.names[k]!r} mimics with scaling 0, as fixed joints do; "
-                "build the model with it fixed"
+            problem = (
+                f"Pinocchio model {self.name!r}: joint {model.names[k]!r} mimics with scaling 0, as fixed joints do"
             )
+            raise DescriptionError("unsupported", "mimic", problem=problem, remedy="Build the model with it fixed.")
         return Mimic(str(model.names[master]), float(own.scaling), float(own.offset))
 
     def _limit(self, joint: JointModel) -> Limit:

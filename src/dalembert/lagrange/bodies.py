@@ -13,7 +13,7 @@ from dalembert.errors import InputError
 from dalembert.lagrange.symbols import Alphabet, Expression, is_function_of_time, rate, sp, tidy
 
 if TYPE_CHECKING:
-    from sympy import Matrix
+    from sympy import Expr, Matrix
 
 
 def vector(x: object, what: str) -> tuple[Expression, Expression, Expression]:
@@ -48,8 +48,8 @@ def _square(v: Sequence[Expression]) -> Expression:
 class Particle:
     """A mass [kg] at a position [m], a vector of expressions in the coordinates."""
 
-    mass: Any
-    position: Any
+    mass: Expr | float
+    position: Sequence[Expr | float] | Matrix
 
     def kinetic_energy(self, coordinates: Sequence[Any]) -> Expression:
         """K = ½ m |ṙ|² [J].  [Lagrange notes]."""
@@ -68,11 +68,11 @@ class RigidBody:
     In the plane, `inertia` is one expression and `angle` the angle turned about z. In space, `inertia` is 3×3 in the
     body's own axes and `rotation` the 3×3 matrix R that maps them to the base's."""
 
-    mass: Any
-    inertia: Any
-    position: Any
-    rotation: Any = None
-    angle: Any = None
+    mass: Expr | float
+    inertia: Expr | float | Matrix
+    position: Sequence[Expr | float] | Matrix
+    rotation: Matrix | None = None
+    angle: Expr | float | None = None
 
     def kinetic_energy(self, coordinates: Sequence[Any]) -> Expression:
         """K = ½ m |ṙ|² + ½ ωᵀ I ω, ω in the body's axes from S(ω) = Rᵀ Ṙ [J].  [Lagrange notes]."""

@@ -119,7 +119,7 @@ class Model:
         """The length of q and of v, of a model in which q̇ = v; others are refused, in words. Whatever asks for n takes
         positions for a vector whose rates are the velocities."""
         if self.curved is not None:
-            raise InputError(self._curved_sentence)
+            raise InputError("unsupported", "robot", problem=self._curved_sentence)
         return len(self.coordinates)
 
     @cached_property
@@ -212,10 +212,9 @@ class Model:
         if self.tip is not None:
             return self._frame_of[self.tip]
         choices = ", ".join(repr(t) for t in self.tips[:8]) + (", …" if len(self.tips) > 8 else "")
-        raise InputError(
-            f"{self.name!r} has {len(self.tips)} possible tips ({choices}): "
-            "say which with frame=…, or once and for all with load(…, tip=…)"
-        )
+        problem = f"{self.name!r} has {len(self.tips)} possible tips ({choices})"
+        remedy = "Choose one with frame=…, or for all calls with load(…, tip=…)."
+        raise InputError("missing", "frame", problem=problem, remedy=remedy)
 
     def path(self, body: int) -> tuple[int, ...]:
         """The bodies from the base to this one, both ends included; empty for the base."""

@@ -23,9 +23,9 @@ from dalembert.arguments import array
 from dalembert.compile import gradient
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Scalar, Scalars
-from dalembert.poses import read_pose
 from dalembert.robot import Robot, need_robot
 from dalembert.scalar import cos, sin, sqrt, where
+from dalembert.se3 import read_pose
 from dalembert.spatial import Pose
 from dalembert.spatial.rotation import log3
 from dalembert.spatial.vector import IDENTITY, Matrix, Vector, dot, matadd, matmul, matscale, matvec, matvec_t, skew

@@ -16,7 +16,7 @@ from dalembert.collision.edges import certify_edge, certify_path
 from dalembert.errors import InputError, choose
 from dalembert.kinematics.jacobian import need_joints
 from dalembert.planning.planner import Found, Planner, Settings
-from dalembert.poses import read_pose
+from dalembert.se3 import read_pose
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot

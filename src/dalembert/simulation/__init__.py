@@ -3,8 +3,9 @@
 experiment  `Experiment`: a system with its controller, sensors, limits and measures, and the methods that run it
 simulate    `simulate`: one run
 run         `Run`: the result of a run, as columns over time, pictures and files; `Audit`: its energy balance
-saved       `read_run`: runs as files
+saved       `read_run`, `read_batch`: runs and batches as files
 batch       `Batch`: the results of many runs
+side_by_side `compare`: several experiments on the same task
 gradient    `Gradient`, `Loss`, and `RunFunction`: derivatives of runs
 tune        `TunedGains`: gains by gradient
 options     `Inputs`, `Sensors`, `Solver`, `JointLimits`: the options of an experiment
@@ -36,6 +37,7 @@ from dalembert.simulation.measures import MEASURES, Measure, Measures
 from dalembert.simulation.options import Inputs, JointLimits, Sensors, Solver
 from dalembert.simulation.request import Grid, grid
 from dalembert.simulation.run import Audit, Run
+from dalembert.simulation.saved import read_batch, read_run
 from dalembert.simulation.simulate import simulate
 from dalembert.simulation.steps import METHODS
 from dalembert.simulation.tune import TunedGains
@@ -67,6 +69,8 @@ __all__ = [
     "integrate",
     "log_uniform",
     "normal",
+    "read_batch",
+    "read_run",
     "simulate",
     "uniform",
 ]

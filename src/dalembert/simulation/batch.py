@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dalembert.arguments import count
 from dalembert.caching import cached_property
-from dalembert.display import align
+from dalembert.display import ResultTable, print_table
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import ContactWarning, DivergenceWarning, InputError, unknown
 from dalembert.files import whole, whole_table
@@ -255,18 +255,21 @@ class Batch:
                 found |= {f"{name}[{k}]": values[:, k] for k in range(values.shape[1])}
         return {**found, **self.measures, "ok": self.ok}
 
-    def table(self, quantiles: Sequence[float] = QUANTILES) -> str:
-        """Return a row per run; of more than 20 runs the statistics of all measures, and the first failures."""
+    def cells(self, quantiles: Sequence[float] = QUANTILES) -> ResultTable:
+        """Return a row per run, or for more than 20 runs the statistics of all measures below the first failures."""
+        failed = f"{int((~self.ok).sum())} failed, {int((self.diverged_at >= 0).sum())} of them diverged"
+        title = [f"{len(self)} runs, seed {self.request.stream.seed}; {failed}", *map(str, self.failures[:5])]
         if len(self) <= MAX_TABLE_ROWS:
             columns = self.to_dict()
-            cells = [[_cell(values[k]) for values in columns.values()] for k in range(len(self))]
-            return "\n".join(align([list(columns), *cells]))
-        lines = [["measure", *self.summary(next(iter(self.columns)), quantiles)]]
-        for name in self.measures:
-            lines.append([name, *(f"{x:.5g}" for x in self.summary(name, quantiles).values())])
-        failed = f"{int((~self.ok).sum())} failed, {int((self.diverged_at >= 0).sum())} of them diverged"
-        text = [*align(lines), f"{len(self)} runs, seed {self.request.stream.seed}; {failed}"]
-        return "\n".join([*text, *(str(failure) for failure in self.failures[:5])])
+            rows = [tuple(values[k].item() for values in columns.values()) for k in range(len(self))]
+            return ResultTable(title[0], tuple(columns), tuple(rows))
+        names = ("measure", *self.summary(next(iter(self.columns)), quantiles))
+        rows = [(name, *self.summary(name, quantiles).values()) for name in self.measures]
+        return ResultTable("\n".join(title), names, tuple(rows))
+
+    def table(self, quantiles: Sequence[float] = QUANTILES) -> ResultTable:
+        """Print `cells`, and return them: `table().to_pandas()` is a data frame."""
+        return print_table(self.cells(quantiles))
 
     def save(self, path: str | Path) -> None:
         """Write one row per run, as in `to_dict`, to a .csv file, or everything that was kept to a .npz file.
@@ -312,12 +315,6 @@ class Batch:
             axes.set(ylabel=across[1] if len(across) > 1 else "")
             axes.figure.colorbar(colors, ax=axes, label=shown)
         return axes.figure
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, np.bool_):
-        return "yes" if value else "no"
-    return str(value) if isinstance(value, np.integer) else f"{value:.5g}"
 
 
 @dataclass(frozen=True, eq=False)

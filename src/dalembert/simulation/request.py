@@ -203,7 +203,9 @@ def rebuild_gains(controller: Any, law: Law, given: Mapping[str, Array]) -> dict
     """Return the gains (B,) of a controller whose arguments have the given values, (B,) or (B, n) each."""
     names = [name.rpartition(".")[2] for name in given]
     rows = list(zip(*given.values(), strict=True))
-    made = [replace(controller, **dict(zip(names, row, strict=True))).law() for row in rows]
+    derived = [f.name for f in fields(controller) if f.name in ("kp", "ki", "kd") and f.default is None]
+    others = {name: None for name in derived if name not in names}  # made of omega and zeta
+    made = [replace(controller, **others, **dict(zip(names, row, strict=True))).law() for row in rows]
     for other in made:
         if (other.states, tuple(other.parameters)) != (law.states, tuple(law.parameters)):
             raise InputError(

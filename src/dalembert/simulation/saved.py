@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.errors import InputError
 from dalembert.files import whole
@@ -70,35 +71,54 @@ def read_run(path: str | PathLike[str]) -> Run:
     >>> dl.read_run(path).q.shape
     (101, 2)
     """
+    columns = _read_columns(path)
+    if "t" not in columns:
+        raise _not_readable(path, "it has no column 't'")
+    about = columns.pop(KEY, None)
+    return _restore(Path(path), columns, {} if about is None else json.loads(str(about)))
+
+
+def read_batch(path: str | PathLike[str]) -> dict[str, NDArray[Any]]:
+    """Read the arrays of a batch that `Batch.save` has written.
+
+    Parameters
+    ----------
+    path : str or path
+        A file with the ending .npz or .csv.
+
+    Returns
+    -------
+    dict of ndarray
+        What differs between the runs, measures and `ok`, (B,) each. From a .npz file also `last`, with the names
+        `columns`, and `rows` at the times `t`, with the names `names`, if they were kept.
+    """
+    columns = _read_columns(path)
+    if "run" not in columns:
+        raise _not_readable(path, "it has no column 'run'")
+    return columns
+
+
+def _read_columns(path: str | PathLike[str]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file by name."""
     ending = Path(path).suffix.lower()
-    about: Mapping[str, Any] = {}
     try:
         if ending == ".csv":
             with open(path, encoding="utf-8") as file:
                 names, *rows = [line.strip().split(",") for line in file] or [[]]
-            columns = dict(zip(names, np.array(rows, float).reshape(-1, len(names)).T, strict=True))
-        elif ending == ".parquet":
+            return dict(zip(names, np.array(rows, float).reshape(-1, len(names)).T, strict=True))
+        if ending == ".parquet":
             table = import_arrow().parquet.read_table(path)
-            columns = {name: table[name].to_numpy() for name in table.column_names}
-        elif ending == ".npz":
+            return {name: table[name].to_numpy() for name in table.column_names}
+        if ending == ".npz":
             with np.load(path) as data:
-                columns = {name: data[name] for name in data.files if name != KEY}
-                about = json.loads(str(data[KEY]))
-        else:
-            raise InputError("unsupported", "path", str(path), expected=FORMATS)
+                return {name: data[name] for name in data.files}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(
-            "not-readable", "path", str(path), problem=f"{str(path)!r} contains no run: {error}"
-        ) from error
-    if "t" not in columns:
-        raise InputError("not-readable", "path", str(path), problem=f"{str(path)!r} contains no run: no column is 't'")
-    return _restore(Path(path), columns, about)
+        raise _not_readable(path, str(error)) from error
+    raise InputError("unsupported", "path", str(path), expected=FORMATS)
 
 
 def _not_readable(path: str | PathLike[str], why: str) -> InputError:
-    return InputError("not-readable", "path", str(path), problem=f"{str(path)!r} contains no run: {why}")
+    return InputError("not-readable", "path", str(path), problem=f"{str(path)!r} contains no run and no batch: {why}")
 
 
 def _describe(run: Run) -> dict[str, Any]:

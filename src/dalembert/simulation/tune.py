@@ -40,6 +40,11 @@ class TunedGains:
     message: str
     at_bound: tuple[str, ...]
 
+    @property
+    def ok(self) -> bool:
+        """Whether the search converged."""
+        return self.converged
+
 
 def tune_gains(
     e: Experiment, gains: Sequence[str] | str | None, loss: Wanted, factor: float, iterations: int, task: dict[str, Any]

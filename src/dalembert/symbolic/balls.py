@@ -45,7 +45,7 @@ def value(node: Node, at: int, scale: float) -> float | complex | None:
             return _decided(node, at, scale, True)
         return found
     except RecursionError:
-        raise InputError("the formula is nested too deeply") from None
+        raise InputError("too-large", "formula", problem="the formula is nested too deeply") from None
     finally:
         ctx.prec = before
 

@@ -112,9 +112,10 @@ def check(steps: Steps, lines: str | Sequence[str]) -> CheckedDerivation:
     if isinstance(lines, str):
         lines = lines.splitlines()
     if not isinstance(lines, Sequence) or not all(isinstance(x, str) for x in lines):
-        raise InputError("a derivation is text, or a list of its lines")
+        raise InputError("wrong-type", "lines", lines, expected="text or a list of its lines")
     if len(lines) > MOST_LINES:
-        raise InputError(f"a derivation of {len(lines)} lines is too long: at most {MOST_LINES} are read")
+        problem = f"a derivation may have at most {MOST_LINES} lines, got {len(lines)}"
+        raise InputError("too-large", "lines", problem=problem)
     marker = Marker(steps)
     judged = [marker.judge(*numbered) for numbered in statements(lines)]
     open_ = [x.verdict == "own" and x.number not in marker.confirmed for x in judged]
@@ -187,9 +188,9 @@ class Marker:
         sides = [side.strip() for side in line.split("=")]
         try:
             if len(sides) < 2:
-                raise InputError("there is no = in it")
+                raise InputError("syntax", "line", problem="the line has no =")
             if any(not side for side in sides):
-                raise InputError("one side of the equation is empty")
+                raise InputError("syntax", "line", problem="one side of the equation is empty")
             judged = self._judge(number, line, sides)
             if judged.verdict == "right":
                 self.confirm(number, line, sides, judged)
@@ -213,7 +214,8 @@ class Marker:
                 if isinstance(tree, ast.List) and self.known_step(own):  # a matrix M beside a mass M
                     return self.step_line(number, line, own, sides[1:])
                 if not isinstance(tree, ast.List) and self.meaning(own) is not None:
-                    raise InputError(f"{own} means something in this system already: choose another name")
+                    problem = f"{own} already has a meaning in this system"
+                    raise InputError("conflict", own, problem=problem, remedy="Choose another name.")
                 if isinstance(tree, ast.List) and own in self.symbols:  # the position r2 beside the length r2
                     return Judged(number, line, own, "own")
                 self.origin[own] = frozenset((number,)).union(*(self.origin[x] for x in self.own_names(sides[-1])))
@@ -415,14 +417,17 @@ class Marker:
     def equation(self, number: int, line: str, sides: list[str]) -> Judged:
         """A line left = right that is an equation of motion, perhaps divided by something."""
         if len(sides) != 2:
-            raise InputError("neither side is the name of a step; write it as name = formula")
+            problem = "neither side is the name of a step"
+            raise InputError("syntax", "line", problem=problem, remedy="Write it as name = formula.")
         left, right = map(self.read, sides)
         tree = subtract(left, right)
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         if not used & set(self.steps.a):
-            raise InputError(
-                "neither side is the name of a step, and it is no equation of motion: no acceleration is in it"
+            problem = (
+                "neither side is the name of a step, and the line is not an equation of motion, because it contains "
+                "no acceleration"
             )
+            raise InputError("syntax", "line", problem=problem)
         free = not used & set(self.steps.inputs) and all(name.startswith("tau") for name in self.steps.inputs)
         best: list[tuple[Distance, Quantity, int]] = []
         for k in range(self.steps.n):
@@ -533,7 +538,7 @@ def _braced(text: str, i: int) -> tuple[str, int]:
         depth += (text[j] == "{") - (text[j] == "}")
         if depth == 0:
             return text[i + 1 : j], j + 1
-    raise InputError("a brace is not closed")
+    raise InputError("syntax", "line", problem="a brace is not closed")
 
 
 def entries_of(name: str, tree: Tree) -> list[tuple[str, Tree]]:

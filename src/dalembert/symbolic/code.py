@@ -32,7 +32,8 @@ def kernel(e: Equations, what: str, parameters: Sequence[str] = ()) -> Kernel:
     if parameters:
         arguments, inputs = [*arguments, "parameters"], [*inputs, (len(parameters),)]
     if any(name[:2] in ("Fv", "Fs") for name in used - set(parameters)) and e.friction_fits:
-        raise InputError(f"the robot's own friction is no F_v q̇ + F_s sgn(q̇): {e.friction_fits}; give parameters=…")
+        problem = f"the robot's friction cannot be written as F_v q̇ + F_s sgn(q̇): {e.friction_fits}"
+        raise InputError("unsupported", "parameters", problem=problem, remedy="Pass parameters=….")
     values = {name: x for name, x in e.values.items() if name not in parameters}
 
     def function(*given: Sequence[Scalar]) -> object:

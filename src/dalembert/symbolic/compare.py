@@ -117,7 +117,7 @@ def _values(formula: ast.expr, values: Values) -> Array:
         return build(formula, values).x
     rows = [row.elts if isinstance(row, ast.List) else [row] for row in formula.elts]
     if len({len(row) for row in rows}) != 1 or not rows[0]:
-        raise InputError("the rows of a matrix must be equally long")
+        raise InputError("wrong-shape", "formula", problem="the rows of a matrix must be equally long")
     return np.moveaxis(np.array([[build(entry, values).x for entry in row] for row in rows]), 2, 0)
 
 
@@ -200,10 +200,11 @@ def compare(
     """Whether a formula equals the quantity, and what is wrong if not. `defined` are the student's own names for parts
     of it; without `slips` a wrong formula is not searched for them. `letters` are those that it is written in."""
     if not isinstance(formula, str):
-        raise InputError(f"a formula is text, got {type(formula).__name__}")
+        raise InputError("wrong-type", "formula", formula, expected="text")
     formula, own = _clauses(formula)
     if taken := sorted(own.keys() & letters.spellings(quantity.symbols).keys()):
-        raise InputError(f"{taken[0]} means something in this system already: choose another name after 'where'")
+        problem = f"{taken[0]} already has a meaning in this system"
+        raise InputError("conflict", taken[0], problem=problem, remedy="Choose another name after 'where'.")
     if own:
         defined = {**(defined or {}), **own}
     if defined:
@@ -215,7 +216,8 @@ def compare(
             and split_name(other)[0] == split_name(quantity.name)[0]
             and quantity.name not in left
         ):
-            raise InputError(f"this is a formula for {other}, and {quantity.name} is asked for")
+            problem = f"this is a formula for {other}, but {quantity.name} is required"
+            raise InputError("conflict", "formula", problem=problem)
     aliases = {own: name for name, own in quantity.defined.items() if own in quantity.symbols}
     if any(isinstance(node, ast.Name) and node.id in aliases.values() for node in ast.walk(tree)):
         written_as |= aliases
@@ -291,7 +293,8 @@ class _Judge:
             rows = [[tree]]
         if {len(row) for row in rows} != {width} or len(rows) not in map(len, choices):
             sizes = f"{len(rows)}×{len(rows[0])}" if rows else "a single expression"
-            raise InputError(f"{self.quantity.name} is {height}×{width}, yours is {sizes}: write [[a, b], [c, d]]")
+            problem = f"{self.quantity.name} is {height}×{width}, yours is {sizes}"
+            raise InputError("wrong-shape", "formula", problem=problem, remedy="Write [[a, b], [c, d]].")
         entries = [(i, j, entry) for i, row in enumerate(rows) for j, entry in enumerate(row)]
         fitting = [choice for choice in choices if len(choice) == len(rows)]
         wrong = [len(self.wrong(self.points(), entries, choice)) for choice in fitting]
@@ -612,7 +615,7 @@ def agree(node: Node, wanted: Array) -> bool:
     The formula is evaluated in ball arithmetic, so that its own size and rounding do not matter. It must be defined at
     half of the points at least. Where the wanted values are zero, it must be zero."""
     if np.isinf(node.x).all():
-        raise InputError("the formula divides by zero, or its values are too large")
+        raise InputError("out-of-range", "formula", problem="the formula divides by zero, or its values are too large")
     long = next(islice(node.walk(), LONG_NODES, None), None) is not None
     exist = np.flatnonzero(np.isfinite(wanted))[:: 6 if long else 1]
     usual, undefined = _usual(wanted), 0

@@ -57,9 +57,11 @@ def derive(e: Equations, method: str = "lagrange", at: State | None = None, conv
     if method not in TITLES:
         raise unknown("method", method, tuple(TITLES))
     if at is not None and method != "newton-euler":
-        raise InputError(f"at= puts numbers into newton-euler; {method} is derived with symbols")
+        problem = f"at= puts numbers into newton-euler, but {method} is derived with symbols"
+        raise InputError("no-effect", "at", problem=problem)
     if method in ("kinematics", "task-space") and e.model.tip is None:
-        raise InputError(f"{e.name!r} has no tip: name the frame whose motion is meant, load(…, tip=…)")
+        remedy = "Name the frame whose motion is meant, with load(…, tip=…)."
+        raise InputError("missing", "tip", problem=f"{e.name!r} has no tip", remedy=remedy)
     board, title = Blackboard(e), TITLES[method].format(e.name)
     if e.n == 0:
         return Derivation(title, (Words("Nothing moves: there are no equations of motion."),))
@@ -107,8 +109,10 @@ def _recursion(board: Blackboard, at: State | None) -> Iterator[Part]:
     if at is None:
         if sum(len(p) for row in e.M for p in row) > STEPS_UP_TO:
             raise InputError(
-                f"the recursion of {e.name!r} with symbols is too long to be read: "
-                "at=(q, q̇, q̈), or --at, puts numbers in"
+                "too-large",
+                "at",
+                problem=f"the recursion of {e.name!r} with symbols is too long to read",
+                remedy="Give numbers for q, q̇ and q̈ as `at`.",
             )
         yield from newton_euler(board, e.model, e.q, e.qd, e.qdd)
         return
@@ -152,7 +156,7 @@ def _large_mass_matrix(board: Blackboard) -> Iterator[Part]:
     upper = {named("M", (i + 1, j + 1)): e.M[i][j] for i in range(n) for j in range(i, n)}
     try:
         if sum(map(len, upper.values())) > READABLE:
-            raise TooLargeError("M")
+            raise TooLargeError("too-large", "M", problem="M")
         yield Heading("Mass matrix")
         form = legible(upper, e.groups)  # lumps of M alone: with C it takes four times as long
         yield Formulas.of(form.lumps, form.decimals)

@@ -157,7 +157,8 @@ class Derivation:
         """To a file: .txt (nothing folded), .md, .tex or .html."""
         form = SUFFIXES.get(Path(file).suffix)
         if form is None:
-            raise InputError(f"{str(file)!r} must end with one of {', '.join(SUFFIXES)}: it says the format")
+            problem = f"{str(file)!r} must end with one of {', '.join(SUFFIXES)}, which chooses the format"
+            raise InputError("wrong-value", "file", str(file), problem=problem)
         return whole(file, lambda opened: opened.write(self.write(form, fold=False).encode()))
 
     def check(self, lines: str | Sequence[str]) -> CheckedDerivation:
@@ -166,7 +167,7 @@ class Derivation:
         from dalembert.symbolic.check import check
 
         if self.steps is None:
-            raise InputError("there is nothing to check against: only derivations by Lagrange are checked")
+            raise InputError("unsupported", "steps", problem="only derivations by Lagrange can be checked")
         return check(self.steps(), lines)
 
     def __str__(self) -> str:

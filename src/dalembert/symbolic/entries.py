@@ -109,17 +109,19 @@ def entry(e: Equations, name: str) -> tuple[str, Polynomial]:
     """One entry and its name as it is printed."""
     printed, value = find_entry(name, lambda what: quantity(e, what), e.name)
     if not isinstance(value, Polynomial):
-        raise InputError(f"{name} has {_shape(value)} entries: say which, as in {named(printed, [1] * _depth(value))}")
+        remedy = f"Choose one, as in {named(printed, [1] * _depth(value))}."
+        raise InputError("wrong-shape", "name", name, problem=f"{name} has {_shape(value)} entries", remedy=remedy)
     return printed, value
 
 
 def find_entry(name: str, find: Callable[[str], Any], owner: str) -> tuple[str, Any]:
     """(its name as it is printed, the entry), or a whole vector or matrix; `find` gives quantities by their letters."""
     if not isinstance(name, str):
-        raise InputError(f"an entry is named by text, as in 'M12'; got {name!r}")
+        raise InputError("wrong-type", "name", name, expected="text, as in 'M12'")
     found = NAME.fullmatch(name.strip())
     if not found:
-        raise InputError(f"{name!r} names no entry; entries are like M12, C21, g1, Gamma112, tau2, K")
+        remedy = "Entries are named like M12, C21, g1, Gamma112, tau2, K."
+        raise InputError("unknown-name", "name", name, problem=f"{name!r} is not the name of an entry", remedy=remedy)
     what, digits = ALIASES.get(found[1], found[1]), found[2] or ""
     value = whole = find(what)
     apart: Sequence[str] = re.split(r"[, ]+", digits) if re.search(r"[, ]", digits) else digits
@@ -128,7 +130,8 @@ def find_entry(name: str, find: Callable[[str], Any], owner: str) -> tuple[str, 
     index = [int(k) for k in apart if k.strip()]
     for k in index:
         if not isinstance(value, list) or not 1 <= k <= len(value):
-            raise InputError(f"there is no {name}: {what} of {owner!r} is {_shape(whole)}")
+            problem = f"{name} does not exist, because {what} of {owner!r} is {_shape(whole)}"
+            raise InputError("out-of-range", "name", name, problem=problem)
         value = value[k - 1]
     return named(what, index), value
 
@@ -185,7 +188,8 @@ def body_mass_matrix(e: Equations, k: int) -> list[list[Polynomial]]:
 def body_energy(e: Equations, letter: str, k: int) -> Polynomial:
     """The kinetic ("K") or potential ("P") energy of one body, from 1."""
     if not 1 <= k <= len(e.model.bodies):
-        raise InputError(f"there is no {letter}{k}: {e.name!r} has {len(e.model.bodies)} moving bodies")
+        problem = f"{letter}{k} does not exist, because {e.name!r} has {len(e.model.bodies)} moving bodies"
+        raise InputError("out-of-range", "k", k, problem=problem)
     if letter == "P":
         return e.ring.scalar(energy.potential_energy(_only_body(e, k), e.q))
     M, v = body_mass_matrix(e, k), e.qd
@@ -196,7 +200,8 @@ def body_motion(e: Equations, letters: str, k: int) -> list[Polynomial]:
     """Return where the center of mass of a body, from 1, is ("pc") and its velocity ("vc") in the base frame, or the
     body's angular velocity in its own axes ("omega")."""
     if not 1 <= k <= len(e.model.bodies):
-        raise InputError(f"there is no {letters}{k}: {e.name!r} has {len(e.model.bodies)} moving bodies")
+        problem = f"{letters}{k} does not exist, because {e.name!r} has {len(e.model.bodies)} moving bodies"
+        raise InputError("out-of-range", "k", k, problem=problem)
     if letters == "omega":
         found: Sequence[Scalar] = joints.twists(e.model, joints.poses(e.model, e.q), e.qd)[k - 1].w
     else:
@@ -324,7 +329,8 @@ def assembled(
         value = value[0]
     depth = _depth(value)
     if depth > 2:
-        raise InputError(f"{name} has {_shape(value)} entries: say which, as in {named(name, [1] * depth)}")
+        remedy = f"Choose one, as in {named(name, [1] * depth)}."
+        raise InputError("wrong-shape", "name", name, problem=f"{name} has {_shape(value)} entries", remedy=remedy)
     rows = [row if isinstance(row, list) else [row] for row in value] if depth else [[value]]
     shown = [", ".join(map(show, row)) for row in rows]
     derived = f"[{', '.join(f'[{row}]' if depth > 1 else row for row in shown)}]" if depth else shown[0]

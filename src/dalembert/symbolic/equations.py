@@ -79,7 +79,8 @@ class Equations:
         symbols = parameters.rename(chosen, self.letters, [p.name for p in found.values()])
         self._symbols = {p.name: p for p in symbols.values()}
         if len(self._symbols) != len({self.letters.same.get(p.name, p.name) for p in chosen.values()}):
-            raise InputError(f"two parameters of {model.name!r} would have the same name")
+            problem = f"two parameters of {model.name!r} would have the same name"
+            raise InputError("duplicate", "parameters", problem=problem)
         numbers = range(1, model.nv + 1)
         extra = [name for k in numbers for name in (f"Fv{k}", f"Fs{k}")] if friction else []
         rate, sign, acceleration = ("qd", "sgn", "qdd") if model.curved is None else ("v", "sgnv", "vd")
@@ -103,24 +104,29 @@ class Equations:
     def _refuse_odd_planes(self) -> None:
         for c in self.model.coordinates:
             if not c.joint.direct and any(isinstance(x, Polynomial) for x in c.joint.axis):
-                raise InputError(
-                    f"the {c.joint.kind} joint {c.name!r} has an axis that is none of x, y, z: x and y of its plane "
-                    "have roots in them; turn the joint's frame (rpy) so that its axis is z"
+                problem = (
+                    f"the axis of the {c.joint.kind} joint {c.name!r} must be x, y or z, because the axes of its "
+                    "plane would contain roots"
                 )
+                remedy = "Turn the joint's frame (rpy) so that its axis is z."
+                raise InputError("unsupported", "axis", problem=problem, remedy=remedy)
 
     def _refuse_odd_mimics(self) -> None:
         for body in self.model.bodies:
             followed = self._followed(body)
             if body.joint.kind != followed.joint.kind:
-                raise InputError(
-                    f"joint {body.joint_name!r} ({body.joint.kind}) follows {followed.name!r} ({followed.joint.kind}): "
-                    "one turns and the other slides, and their equations are no polynomials in sines and cosines"
+                problem = (
+                    f"joint {body.joint_name!r} ({body.joint.kind}) follows {followed.name!r} "
+                    f"({followed.joint.kind}), and equations of a revolute and a prismatic joint that are coupled are "
+                    "not polynomials in sines and cosines"
                 )
+                raise InputError("unsupported", "mimic", body.joint_name, problem=problem)
             if body.joint.turns and body.multiplier != int(body.multiplier):
-                raise InputError(
-                    f"joint {body.joint_name!r} turns {body.multiplier:g} times as far as the joint it follows: only "
-                    "whole multiples have equations in sines and cosines of the coordinates"
+                problem = (
+                    f"joint {body.joint_name!r} turns {body.multiplier:g} times as far as the joint it follows, and "
+                    "only whole multiples have equations in sines and cosines of the coordinates"
                 )
+                raise InputError("unsupported", "mimic", body.joint_name, problem=problem)
 
     def _followed(self, body: Body) -> Coordinate:
         """The coordinate that moves a body: its own joint's, or that of the joint it follows."""
@@ -136,19 +142,23 @@ class Equations:
                 used |= (x.uses() & known) if isinstance(x, Polynomial) else set()
         count = sum(any(name in used for name in pair) for pair in self.ring.angles)
         if count > MOST_ANGLES:
-            raise InputError(
-                f"{self.name!r} has {count} fixed angles that are no multiples of π/2; with each as a symbol the "
-                "equations would have millions of terms: ask for angles='numbers'"
+            problem = (
+                f"{self.name!r} has {count} fixed angles that are not multiples of π/2, and with each as a symbol the "
+                "equations would have millions of terms"
             )
+            raise InputError("too-large", "angles", problem=problem, remedy="Pass angles='numbers'.")
 
     def _refuse_long_chains(self) -> None:
         """M of a base that moves grows with everything it carries: 10⁵ terms with seven joints, 3·10⁶ with ten."""
         longest = max((len(self.model.path(i)) for i in range(len(self.model.bodies))), default=0)
         if self.model.curved is not None and longest > LONGEST_CHAIN and self.ring.parameters:
             raise InputError(
-                f"{self.name!r} moves freely and has {longest} joints one after another: its equations would have "
-                "millions of terms. Kernels have its numbers (robot.mass_matrix, coriolis_matrix, …); symbolic='none' "
-                "tries, with numbers for all parameters"
+                "too-large",
+                "symbolic",
+                problem=f"{self.name!r} moves freely and has {longest} joints one after another, so that its "
+                "equations would have millions of terms",
+                remedy="Use kernels for its numbers (robot.mass_matrix, coriolis_matrix, …), or try "
+                "symbolic='none', with numbers for all parameters.",
             )
 
     def of(self, description: Description) -> Equations:
@@ -241,10 +251,12 @@ class Equations:
     def christoffel(self) -> list[Square]:
         """Γ(q), n×n×n: [i][j][k] = ½ (∂ᵢM_kj + ∂ⱼM_ki − ∂ₖM_ij), the equation's index last."""
         if (c := self.model.curved) is not None:
-            raise InputError(
-                f"Christoffel symbols are of coordinates with q̇ = v, and {self.name!r} has the {c.joint.kind} joint "
-                f"{c.name!r}: C is there, with Ṁ − 2C skew-symmetric, and c = C v"
+            problem = (
+                f"Christoffel symbols need coordinates with q̇ = v, and {self.name!r} has the {c.joint.kind} joint "
+                f"{c.name!r}"
             )
+            remedy = "Use C, with Ṁ − 2C skew-symmetric and c = C v."
+            raise InputError("unsupported", "christoffel", problem=problem, remedy=remedy)
         n, D = self.n, self.dM
         upper = {
             (i, j, k): (D[i][k][j] + D[j][k][i] - D[k][i][j]) / 2
@@ -269,9 +281,8 @@ class Equations:
         if choice not in composite.FROM_PARTIALS:
             raise unknown("choice of C", choice, tuple(composite.CHOICES))
         if self.model.curved is not None:
-            raise InputError(
-                f"{choice!r} makes C from ∂M/∂q alone, which is not enough where q̇ ≠ v: take 'christoffel'"
-            )
+            problem = f"{choice!r} computes C from ∂M/∂q alone, which is not enough where q̇ ≠ v"
+            raise InputError("unsupported", "choice", choice, problem=problem, remedy="Use 'christoffel'.")
         return self._square(composite.FROM_PARTIALS[choice](self.dM, self.qd))
 
     def rate_of(self, x: Any) -> Polynomial:
@@ -389,16 +400,18 @@ class Equations:
             if name not in self.ring.parameters:
                 raise unknown("parameter", name, self.ring.parameters)
         if len(set(names)) != len(names):
-            raise InputError("a parameter is named twice")
+            raise InputError("duplicate", "names", problem="a parameter is named twice")
         Y = [[t.derivative(name) for name in names] for t in self.tau]
         for row in Y:
             for name, entry in zip(names, row, strict=True):
                 again = sorted(entry.uses() & set(names))
                 if again:
-                    raise InputError(
-                        f"τ is not linear in {', '.join(names)}: {name} is multiplied by {again[0]}"
-                        f"{' itself' if again[0] == name else ''}; leave one out, or take the standard parameters"
+                    problem = (
+                        f"τ is not linear in {', '.join(names)}, because {name} is multiplied by "
+                        f"{again[0]}{' itself' if again[0] == name else ''}"
                     )
+                    remedy = "Leave one out, or use the standard parameters."
+                    raise InputError("unsupported", "names", problem=problem, remedy=remedy)
         rest = [
             t - self._sum(y * self.ring[name] for y, name in zip(row, names, strict=True))
             for t, row in zip(self.tau, Y, strict=True)
@@ -437,7 +450,8 @@ class Equations:
         """(J_vc; J_ω), 6×n, of a link's center of mass."""
         body = self.model.frame(link).body
         if body < 0:
-            raise InputError(f"link {link!r} is fixed to the base: it has no center of mass that moves")
+            problem = f"link {link!r} is fixed to the base, so that its center of mass does not move"
+            raise InputError("unsupported", "link", link, problem=problem)
         return self._square(jacobians.com_jacobian(self.model, self.q, body))
 
     def det_jacobian(self, frame: str | None = None, rows: Sequence[int] | None = None) -> Polynomial:

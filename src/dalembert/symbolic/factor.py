@@ -68,7 +68,8 @@ def factors_of(p: Polynomial) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
     whole: Polynomial = reduce(operator.mul, found, p.ring.constant(1))
     ratio = p.p.leading_coefficient() / whole.p.leading_coefficient()
     if whole.p * ratio != p.p:
-        raise InexactError(f"the factors found are not those of {p!r}; please report this")
+        problem = f"the factors found are not those of {p!r}"
+        raise InexactError("not-proved", "factors", problem=problem, remedy="Please report this.")
     return as_fraction(fmpq(ratio)), unique
 
 
@@ -191,14 +192,16 @@ def jacobian_for_determinant(
     if rows is None:
         moving = [k for k in range(6) if any(J[k])]
         if len(moving) < n:
-            raise InputError(
-                f"J of {model.name!r} is 6×{n} with {len(moving)} rows that do not vanish: no {n} of them make a "
-                "determinant; singularities of such an arm are those of J Jᵀ (Robot.singularities)"
+            problem = (
+                f"J of {model.name!r} is 6×{n} with {len(moving)} rows that do not vanish, and no {n} of them form a "
+                "determinant"
             )
+            remedy = "Use Robot.singularities, which has the singularities of J Jᵀ."
+            raise InputError("unsupported", "rows", problem=problem, remedy=remedy)
         rows = moving[:n]
     chosen = tuple(rows)
     if len(chosen) != n or len(set(chosen)) != n or not all(0 <= k < 6 for k in chosen):
-        raise InputError(f"rows must be {n} different numbers from 0 (vx) to 5 (wz), got {list(rows)}")
+        raise InputError("wrong-value", "rows", list(rows), expected=f"{n} different numbers from 0 (vx) to 5 (wz)")
     if chosen == (0, 1, 2):
         T = kinematics.world_poses(model, q, [frame.body])
         R = T[model.path(frame.body)[0]].R  # the first joint's angle drops out in its own axes

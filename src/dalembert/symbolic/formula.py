@@ -40,7 +40,7 @@ def read_equation(text: str, names: Collection[str] = ()) -> tuple[str, ast.expr
     try:
         return _read(Lexer(text, names))
     except RecursionError:
-        raise InputError("the formula is nested too deeply") from None
+        raise InputError("too-large", "formula", problem="the formula is nested too deeply") from None
 
 
 def _read(lexer: Lexer) -> tuple[str, ast.expr]:
@@ -55,13 +55,18 @@ def _read(lexer: Lexer) -> tuple[str, ast.expr]:
         while side and side[-1].kind in (",", ";"):
             side.pop()
         if not side:
-            raise InputError("one side of the equation is empty" if len(sides) > 1 else "the formula is empty")
+            raise InputError(
+                "syntax",
+                "formula",
+                problem="one side of the equation is empty" if len(sides) > 1 else "the formula is empty",
+            )
     if len(sides) == 2 and not _left(sides[0]) and _left(sides[1]):
         sides.reverse()
     lefts = [_left(side) for side in sides[:-1]]
     if not all(lefts):
         if len(sides) > 2:
-            raise InputError("an equation has two sides here; or write what is asked for alone before =, as in M12 = …")
+            remedy = "Or write the required quantity alone before =, as in M12 = …."
+            raise InputError("syntax", "formula", problem="an equation must have two sides", remedy=remedy)
         first, second = (Parser([*side, end], lexer).formula() for side in sides)
         return "0", ast.copy_location(ast.BinOp(first, ast.Sub(), second), first)
     return " = ".join(lefts), Parser([*sides[-1], end], lexer).formula()
@@ -120,19 +125,20 @@ def evaluate(tree: ast.expr, values: Mapping[str, Any]) -> Any:
             for step in reversed(rest):
                 total = _apply(_OPERATIONS[type(step.op)], total, evaluate(step.right, values))
             return total
-    raise InputError("this is no formula")
+    raise InputError("syntax", "formula", problem="this is not a formula")
 
 
 def _apply(operation: Callable[..., Any], *x: Any) -> Any:
     """Return the result of one operation; raise an InputError if its numbers or their sizes do not allow it."""
     if any(isinstance(y, list) for y in x):
-        raise InputError("a vector or matrix stands where a number should: write the result")
+        problem = "a vector or matrix is where a number should be"
+        raise InputError("wrong-shape", "formula", problem=problem, remedy="Write the result.")
     try:
         return operation(*x)
     except ZeroDivisionError:
-        raise InputError("the formula divides by zero") from None
+        raise InputError("out-of-range", "formula", problem="the formula divides by zero") from None
     except OverflowError:
-        raise InputError("a number in the formula is too large") from None
+        raise InputError("too-large", "formula", problem="a number in the formula is too large") from None
 
 
 def _value(name: str, values: Mapping[str, Any]) -> Any:
@@ -153,7 +159,7 @@ def _raise(base: Any, power: Any) -> Any:
         power = int(power)
     if isinstance(power, int) and abs(power) <= 64:
         if isinstance(base, int) and base.bit_length() * abs(power) > MOST_BITS:
-            raise InputError("a power in the formula is too large")
+            raise InputError("too-large", "formula", problem="a power in the formula is too large")
         total: Any = 1
         for _ in range(abs(power)):
             total = total * base

@@ -53,7 +53,10 @@ class Basis:
         self.groups += tuple((k,) for k in both)
         self.places += [[(ring.index[ring.joints[k][2]],)] for k in both]
         if any(len(places) > 1 and any(len(place) == 1 for place in places) for places in self.places):
-            raise InputError(f"a sliding coordinate is parallel to no angle: it cannot be grouped, as in {self.groups}")
+            problem = (
+                f"a prismatic coordinate is parallel to no angle, so that it cannot be grouped, as in {self.groups}"
+            )
+            raise InputError("unsupported", "coordinates", problem=problem)
         first = sum(map(len, ring.joints))
         motion = len(ring.rates) + len(ring.accelerations)
         self._first, self._last = first, len(ring.names) - motion

@@ -92,7 +92,7 @@ def choose_frames(board: Blackboard, convention: str) -> tuple[Blackboard, Frame
         table = to_dh(e.description, convention, tip=e.model.tip)
         turns = [quarters(row.before()[0]) for row in table.rows]
         if None in turns:
-            raise DalembertError("an angle θ at q = 0 is no multiple of π/2")
+            raise DalembertError("unsupported", "theta", problem="an angle θ at q = 0 is not a multiple of π/2")
         if not isinstance(e.description.dh, DHTable) or e.description.dh.convention != convention:
             board = Blackboard(e.of(table.description()))
     except DalembertError as error:
@@ -116,7 +116,8 @@ def _end(e: Equations, row: DHRow) -> Pose:
     """Tz(d) Tx(a) Rx(α) of the last row, in numbers, where a tool follows."""
     count = quarters(row.alpha)
     if count is None:
-        raise DalembertError("the last angle α is no multiple of π/2, and a tool follows")
+        problem = "the last angle α is not a multiple of π/2, and a tool follows"
+        raise DalembertError("unsupported", "alpha", problem=problem)
     turned = quarter_turns(e.ring, count)
     lengths = (exact.number(e.ring, row.a), 0.0, exact.number(e.ring, row.before()[1] if row.turns else row.d))
     return Pose(about((1.0, 0.0, 0.0), turned.cosine, turned.sine), lengths)

@@ -58,15 +58,17 @@ class Letters:
         for what in ("names", "same", "quantities"):
             given = getattr(self, what)
             if not isinstance(given, Mapping) or not all(isinstance(x, str) for pair in given.items() for x in pair):
-                raise InputError(f"{what} maps names to names, as in {{'r1': 'lc1'}}; got {given!r}")
+                raise InputError("wrong-type", what, given, expected="a dictionary of names to names, as {'r1': 'lc1'}")
             for ours, name in given.items():
                 stem, digits, _ = split_name(name) if VALID.fullmatch(name) else ("", "", "")
                 taken = stem in RESERVED or name in FUNCTIONS or (stem == "q" or digits if ours == "q" else stem == "q")
                 if not stem or (what == "names" and ours != name and taken):
-                    raise InputError(
-                        f"{name!r} is no name for a symbol; names are letters and digits, as lc1 or theta, and sin, "
-                        "s1, c1, sgn1, q1, qd1 have a meaning already"
+                    problem = f"{name!r} cannot be the name of a symbol"
+                    remedy = (
+                        "Use letters and digits, as in lc1 or theta, but not sin, s1, c1, sgn1, q1, qd1, which have a "
+                        "meaning."
                     )
+                    raise InputError("wrong-value", "names", name, problem=problem, remedy=remedy)
 
     def outward(self, name: str) -> str:
         """The reader's name of a symbol: lc1 of r1, thetad1 of qd1."""
@@ -185,7 +187,7 @@ def choose(
 ) -> Letters:
     """A profile by its name, or Letters, with names of one's own over it."""
     if letters is not None and not isinstance(letters, (str, Letters)):
-        raise InputError(f"letters is the name of a profile, or Letters; got {letters!r}")
+        raise InputError("wrong-type", "letters", letters, expected="the name of a profile, or Letters")
     if isinstance(letters, str) and letters not in PROFILES:
         raise unknown("profile of letters", letters, tuple(PROFILES))
     base = PROFILES[letters] if isinstance(letters, str) else letters or Letters()

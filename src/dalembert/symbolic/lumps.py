@@ -87,10 +87,12 @@ def legible(
     given = {name: ring.scalar(p) for name, p in entries.items()}
     count = sum(map(len, given.values()))
     if count > WRITTEN_AT_MOST:
-        raise TooLargeError(
-            f"{count} terms are too many to read (at most {WRITTEN_AT_MOST}): equations.save(file) writes them in "
-            "normal form; with numbers for some parameters, as in symbolic='inertias', there are fewer"
+        problem = f"{count} terms are too many to read (at most {WRITTEN_AT_MOST})"
+        remedy = (
+            "Write them in normal form with equations.save(file), or use fewer, with numbers for some parameters, as "
+            "in symbolic='inertias'."
         )
+        raise TooLargeError("too-large", "entries", problem=problem, remedy=remedy)
     basis = Basis(ring, groups)
     functions = {name: basis.functions(p) for name, p in given.items()}
     short = shortener(basis.groups, {key for f in functions.values() for g in f.values() for key in g})
@@ -117,7 +119,8 @@ def check(ring: Ring, given: Mapping[str, Polynomial], result: Legible) -> None:
     values |= {name: evaluate(e, values, Fraction) for name, e in result.lumps.items()}
     for name, p in given.items():
         if p != ring.scalar(evaluate(result.entries[name], values, Fraction)):
-            raise InexactError(f"the form of {name} to be printed is not equal to {name}; please report this")
+            problem = f"the form of {name} to be printed is not equal to {name}"
+            raise InexactError("not-proved", name, problem=problem, remedy="Please report this.")
 
 
 # The physical form.

@@ -63,16 +63,16 @@ def build(tree: ast.expr, values: Values) -> Node:
         with np.errstate(all="ignore"):
             return _built(tree, values)
     except RecursionError:
-        raise InputError("the formula is nested too deeply") from None
+        raise InputError("too-large", "formula", problem="the formula is nested too deeply") from None
 
 
 def _built(tree: ast.expr, values: Values) -> Node:
     match tree:
         case ast.Constant(value=bool() | str() | bytes() | None):
-            raise InputError(f"{ast.unparse(tree)} is no number of a formula")
+            raise InputError("syntax", "formula", problem=f"{ast.unparse(tree)} is not a number of a formula")
         case ast.Constant(value=int() | float() as number):
             if not np.isfinite(float(number)):
-                raise InputError(f"a number of the formula is too large: {number!r}")
+                raise InputError("too-large", "formula", problem=f"a number of the formula is too large: {number!r}")
             return evaluate(Node("number", (float(number),), (), tree), values)
         case ast.Name(id=name):
             return _name(tree, name, values)
@@ -100,15 +100,17 @@ def _built(tree: ast.expr, values: Values) -> Node:
         case ast.Call(func=ast.Name(id=function), args=arguments, keywords=[]):
             if function not in FUNCTIONS:
                 if function in values:
-                    raise InputError(f"{ast.unparse(tree)!r} has no meaning here; is a * missing before the bracket?")
+                    problem = f"{ast.unparse(tree)!r} has no meaning here; perhaps a * is missing before the bracket"
+                    raise InputError("syntax", "formula", problem=problem)
                 raise unknown("function", function, FUNCTIONS)
             if len(arguments) != 1 + (function == "atan2"):
-                raise InputError(f"{ast.unparse(tree)!r} has no meaning here: {function} of {len(arguments)} arguments")
+                problem = f"{ast.unparse(tree)!r} has no meaning here: {function} of {len(arguments)} arguments"
+                raise InputError("syntax", "formula", problem=problem)
             parts = tuple(_built(a, values) for a in arguments)
             return evaluate(Node("call", (function,), parts, tree), values)
         case ast.List():
-            raise InputError("a matrix stands where a single formula is asked for")
-    raise InputError(f"{ast.unparse(tree)!r} has no meaning in a formula")
+            raise InputError("wrong-shape", "formula", problem="a matrix is where a single formula is required")
+    raise InputError("syntax", "formula", problem=f"{ast.unparse(tree)!r} has no meaning in a formula")
 
 
 def _name(tree: ast.expr, name: str, values: Values) -> Node:
@@ -193,5 +195,5 @@ def apply(node: Node, x: Sequence[Array]) -> Array:
         n = node.how[0]
         return x[0] ** (int(n) if abs(n) < 100 and n == int(n) else n)
     if node.how[0] == "atan2" and any(map(np.iscomplexobj, x)):
-        raise InputError("atan2 needs real arguments")
+        raise InputError("wrong-type", "formula", problem="atan2 needs real arguments")
     return x[0] ** x[1] if node.how[0] == "pow" else FUNCTIONS[node.how[0]](*x)

@@ -146,11 +146,11 @@ def chosen(found: dict[Place, Parameter], symbolic: str | Sequence[str]) -> dict
         kinds = CHOICES[symbolic]
         return {place: p for place, p in found.items() if p.kind in kinds}
     if isinstance(symbolic, str):
-        raise InputError(
-            f"symbolic={symbolic!r} is none of {', '.join(map(repr, CHOICES))}; names of parameters go in a list"
-        )
+        problem = f"symbolic={symbolic!r} must be one of {', '.join(map(repr, CHOICES))}"
+        remedy = "Pass names of parameters in a list."
+        raise InputError("unknown-name", "symbolic", symbolic, problem=problem, remedy=remedy)
     if not isinstance(symbolic, (list, tuple, set, frozenset)) or not all(isinstance(x, str) for x in symbolic):
-        raise InputError(f"symbolic must be a word or a list of names, got {symbolic!r}")
+        raise InputError("wrong-type", "symbolic", symbolic, expected="a word or a list of names")
     names = {p.name for p in found.values()}
     wanted = list(symbolic)
     for name in wanted:
@@ -212,8 +212,10 @@ def rename(symbols: dict[Place, Parameter], letters: Letters, known: Sequence[st
             raise unknown("parameter", word, sorted(known))
     for name, other in letters.same.items():
         if name in own and other in own and own[name].value != own[other].value:
-            raise InputError(
-                f"{name} and {other} differ in this robot ({own[name].value} and {own[other].value}): they are not one"
+            problem = (
+                f"{name} and {other} differ in this robot ({own[name].value} and {own[other].value}), so that they "
+                "cannot share one name"
             )
+            raise InputError("conflict", "same", problem=problem)
     taken = {place: own.get(letters.same.get(p.name, p.name), p) for place, p in symbols.items()}
     return {place: replace(p, name=letters.outward(p.name)) for place, p in taken.items()}

@@ -47,20 +47,22 @@ class Parser:
         if self.token.kind == ",":
             before, after = self.tokens[self.at - 1], self.tokens[self.at + 1]
             if before.kind == after.kind == "number":
-                raise InputError(f"write {before.text}.{after.text} with a decimal point, not with a comma")
+                remedy = f"Write {before.text}.{after.text} with a decimal point, not with a comma."
+                raise InputError("syntax", "formula", problem="a decimal comma is ambiguous", remedy=remedy)
         if self.token.kind != "end":
             raise self.wrong()
         return tree
 
     def wrong(self) -> InputError:
         if self.token.kind == "end":
-            return InputError("this is no formula: it ends too early, or a bracket is not closed")
-        return InputError(f"this is no formula, near {self.near(self.at)}")
+            problem = "this is not a formula: it ends too early, or a bracket is not closed"
+            return InputError("syntax", "formula", problem=problem)
+        return InputError("syntax", "formula", problem=f"this is not a formula, near {self.near(self.at)}")
 
     def deeper(self, read: Callable[[], ast.expr]) -> ast.expr:
         self.depth += 1
         if self.depth > DEEPEST:
-            raise InputError("the formula is nested too deeply")
+            raise InputError("too-large", "formula", problem="the formula is nested too deeply")
         tree = read()
         self.depth -= 1
         return tree
@@ -91,9 +93,10 @@ class Parser:
                 tree = self.binary(tree, ast.Mult() if kind == "*" else ast.Div(), right, begin)
             elif self.begins():
                 if kind == "number":
-                    raise InputError(f"a * or a ^ is missing before {self.near(start)}")
+                    raise InputError("syntax", "formula", problem=f"a * or a ^ is missing before {self.near(start)}")
                 if self.token.text == "frac" and self.tokens[start - 1].kind == "number" and not self.token.spaced:
-                    raise InputError(f"is {self.near(start)} a factor, or the rest of a mixed number? Write * or +")
+                    problem = f"{self.near(start)} is ambiguous: a factor, or the rest of a mixed number"
+                    raise InputError("syntax", "formula", problem=problem, remedy="Write * or +.")
                 tree = self.binary(tree, ast.Mult(), self.power(), begin)
             else:
                 return tree
@@ -110,14 +113,16 @@ class Parser:
             return
         if self.token.spaced and first.kind in ("(", "number") and last.kind in (")", "number"):
             return
-        raise InputError(f"what stands under the fraction bar, near {self.near(start)}? Write a/(b*c) or (a/b)*c")
+        problem = f"the denominator near {self.near(start)} is ambiguous"
+        raise InputError("syntax", "formula", problem=problem, remedy="Write a/(b*c) or (a/b)*c.")
 
     def binary(self, left: ast.expr, operation: ast.operator, right: ast.expr, start: int) -> ast.expr:
         """Also of vectors and matrices: entry by entry, or rows by columns."""
         if isinstance(left, ast.List) or isinstance(right, ast.List):
             self.products += isinstance(operation, ast.Mult)
             if self.products > MOST_PRODUCTS:
-                raise InputError(f"more than {MOST_PRODUCTS} products of matrices: write the result")
+                problem = f"more than {MOST_PRODUCTS} products of matrices"
+                raise InputError("too-large", "formula", problem=problem, remedy="Write the result.")
             return self.place(_of_matrices(left, operation, right), start)
         return self.place(ast.BinOp(left, operation, right), start)
 
@@ -157,7 +162,7 @@ class Parser:
                 inside = self.deeper(self.sum)
                 self.bars -= 1
                 if self.next().kind != "|":
-                    raise InputError("a bar | is not closed")
+                    raise InputError("syntax", "formula", problem="a bar | is not closed")
                 return self.place(_call("abs", inside), start)
         self.at -= 1
         raise self.wrong()
@@ -198,7 +203,7 @@ class Parser:
         arguments = self.arguments(name)
         if len(arguments) != (2 if name == "atan2" else 1) or isinstance(arguments[0], ast.List):
             wanted = "two arguments" if name == "atan2" else "one argument"
-            raise InputError(f"{name} has {wanted}, near {self.near(start)}")
+            raise InputError("syntax", "formula", problem=f"{name} must have {wanted}, near {self.near(start)}")
         if power is not None and name in INVERSE and ast.unparse(power) == "-1":
             name, power = INVERSE[name], None
         if name == "sqrt" and power is not None:
@@ -221,7 +226,12 @@ class Parser:
             return list(inside.elts) if isinstance(inside, ast.List) and name == "atan2" else [inside]
         if opened.kind == "|":
             return [self.atom()]
-        unclear = InputError(f"where does the argument of {name} end, near {self.near(start)}? Write it in brackets")
+        unclear = InputError(
+            "syntax",
+            "formula",
+            problem=f"the argument of {name} is ambiguous, near {self.near(start)}",
+            remedy="Write it in brackets.",
+        )
         if name == "sqrt" and opened.kind in ("number", "name"):  # √3/2 is (√3)/2
             return [self.atom()]
         minus = opened.kind == "-" and bool(self.next())
@@ -238,7 +248,8 @@ class Parser:
             elif self.token.kind == "name" and not ANGLE.fullmatch(first):
                 raise unclear
         if not factors:
-            raise InputError(f"{name} lacks its argument, near {self.near(start)}; write it in brackets")
+            problem = f"{name} lacks its argument, near {self.near(start)}"
+            raise InputError("syntax", "formula", problem=problem, remedy="Write it in brackets.")
         if self.token.kind == "^" or (self.token.kind == "/" and self.tokens[self.at + 1].kind == "number"):
             raise unclear
         tree = factors[0]
@@ -298,12 +309,12 @@ def _list(items: Iterable[ast.expr]) -> ast.List:
 
 def _constant(token: Token) -> ast.expr:
     if len(token.text) > MOST_DIGITS:
-        raise InputError(f"a number of the formula has more than {MOST_DIGITS} digits")
+        raise InputError("too-large", "formula", problem=f"a number of the formula has more than {MOST_DIGITS} digits")
     value = int(token.text) if token.text.isdigit() else float(token.text)
     if abs(value) > 1e300:
-        raise InputError(f"a number of the formula is too large: {token.text}")
+        raise InputError("too-large", "formula", problem=f"a number of the formula is too large: {token.text}")
     if value < 1e-300 and re.search("[1-9]", token.text.lower().partition("e")[0]):
-        raise InputError(f"a number of the formula is too small: {token.text}")
+        raise InputError("out-of-range", "formula", problem=f"a number of the formula is too small: {token.text}")
     exact = Fraction(token.text)
     if isinstance(value, float) and Fraction(repr(value)) != exact:  # more digits than a float has
         return ast.BinOp(ast.Constant(exact.numerator), ast.Div(), ast.Constant(exact.denominator))
@@ -315,13 +326,14 @@ def _rows(tree: ast.expr) -> list[list[ast.expr]]:
     assert isinstance(tree, ast.List)
     rows = [row.elts if isinstance(row, ast.List) else [row] for row in tree.elts]
     if len({len(row) for row in rows}) != 1:
-        raise InputError("the rows of the matrix have different lengths")
+        raise InputError("wrong-shape", "formula", problem="the rows of the matrix have different lengths")
     return rows
 
 
 def _transposed(tree: ast.expr) -> ast.expr:
     if not isinstance(tree, ast.List):
-        raise InputError("only a vector or matrix that is written out can be transposed here: write the result")
+        problem = "only a vector or matrix that is written out can be transposed"
+        raise InputError("unsupported", "formula", problem=problem, remedy="Write the result.")
     if not any(isinstance(x, ast.List) for x in tree.elts):
         return tree  # [x, y]ᵀ, a column as [x, y] is
     return _list(_list(column) for column in zip(*_rows(tree), strict=True))
@@ -349,4 +361,5 @@ def _of_matrices(left: ast.expr, operation: ast.operator, right: ast.expr) -> as
             columns = list(zip(*B, strict=True))
             add = partial(binary, operator=ast.Add())
             return _list(_list(reduce(add, map(binary, row, column)) for column in columns) for row in A)
-    raise InputError("vectors and matrices of these sizes cannot be put together so")
+    problem = "vectors and matrices of these sizes cannot be combined in this way"
+    raise InputError("wrong-shape", "formula", problem=problem)

@@ -266,7 +266,8 @@ class Reciprocal:
             other = ring.constant(other)
         quotient, rest = divmod(other.p, self.p.p)
         if rest != 0:
-            raise NotPolynomialError(f"{other!r} divided by {self.p!r} is no polynomial")
+            problem = f"{other!r} divided by {self.p!r} is not a polynomial"
+            raise NotPolynomialError("unsupported", "polynomial", problem=problem)
         return Polynomial(ring, quotient, other.sines)
 
     __rmul__ = __mul__
@@ -299,7 +300,8 @@ class Angle:
     @property
     def position(self) -> Any:
         if self.whole is None:
-            raise NotPolynomialError("an angle enters the equations by its sine and cosine only")
+            problem = "an angle enters the equations by its sine and cosine only"
+            raise NotPolynomialError("unsupported", "angle", problem=problem)
         return self.whole
 
     def __add__(self, other: Scalar) -> Angle:
@@ -310,7 +312,7 @@ class Angle:
         if other == 0:
             return self
         if self.constants is None:
-            raise NotPolynomialError(f"the angle {other!r} is not one of the ring's")
+            raise NotPolynomialError("unsupported", "angle", problem=f"the angle {other!r} is not one of the ring's")
         return self + self.constants.angle(self.ring, other)
 
     __radd__ = __add__
@@ -321,7 +323,8 @@ class Angle:
     def __mul__(self, factor: Scalar) -> Angle:
         """Return a whole multiple, of at most MAX_MULTIPLE times the angle: its sine has as many degrees."""
         if abs(factor) > MAX_MULTIPLE or int(factor) != factor:
-            raise NotPolynomialError(f"{float(factor):g} times an angle has no sine that is a short polynomial")
+            problem = f"{float(factor):g} times an angle has no sine that is a short polynomial"
+            raise NotPolynomialError("unsupported", "angle", problem=problem)
         count = int(factor)
         total, one = Angle(self.ring, 1.0, 0.0, self.constants, 0.0), self if count > 0 else -self
         for _ in range(abs(count)):

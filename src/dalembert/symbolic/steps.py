@@ -106,7 +106,7 @@ def derivative(tree: Tree, name: str) -> Tree:
             return add(multiply(inner, derivative(a, name)), exponent)
         case ast.Call(func=ast.Name(id=function), args=[x]) if function in SLOPES:
             return multiply(SLOPES[function](x), derivative(x, name))
-    raise InputError(f"{ast.unparse(tree)} cannot be differentiated")
+    raise InputError("unsupported", "formula", problem=f"{ast.unparse(tree)} cannot be differentiated")
 
 
 def determinant(A: Sequence[Sequence[Tree]]) -> Tree:
@@ -306,7 +306,7 @@ def robot_steps(e: Equations) -> Steps:
     def formula(name: str) -> Tree:
         p = entries.polynomial(e, name)
         if len(p) > LONGEST:
-            raise InputError(f"{name} has {len(p)} terms")
+            raise InputError("too-large", name, problem=f"{name} has {len(p)} terms")
         return tree(p)
 
     friction = tuple(map(tree, e.friction_torque))

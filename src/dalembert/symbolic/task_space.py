@@ -33,7 +33,8 @@ def task_jacobian(e: Equations) -> tuple[Square, list[str]]:
     J = e.jacobian()
     moving = [k for k, row in enumerate(J) if any(row)][: e.n]
     if len(moving) < e.n:
-        raise InputError(f"the tip of {e.name!r} has {len(moving)} rows that move for {e.n} joints: J is not square")
+        problem = f"the tip of {e.name!r} has {len(moving)} rows that move for {e.n} joints, so that J is not square"
+        raise InputError("wrong-shape", "J", problem=problem)
     return [J[k] for k in moving], [ROWS[k] for k in moving]
 
 
@@ -43,7 +44,8 @@ def numerators(e: Equations) -> tuple[Square, Polynomial, dict[str, tuple[Square
     J, _ = task_jacobian(e)
     det = determinant(ring, J)
     if not det:
-        raise InputError(f"J of {e.name!r} is singular in every posture: there is no task space of its rows")
+        problem = f"J of {e.name!r} is singular in every posture, so that its rows span no task space"
+        raise InputError("singular", "J", problem=problem)
 
     def minor(i: int, j: int) -> Polynomial:
         return determinant(ring, [[x for c, x in enumerate(row) if c != j] for r, row in enumerate(J) if r != i])
@@ -89,7 +91,8 @@ def task_space(board: Blackboard) -> Iterator[Part]:
     """The derivation."""
     e = board.e
     if e.n > MOST:
-        raise InputError(f"task space is derived in symbols up to {MOST} joints; Robot.task_space has the numbers")
+        problem = f"task space is derived in symbols for at most {MOST} joints"
+        raise InputError("too-large", "joints", e.n, problem=problem, remedy="Use Robot.task_space for its numbers.")
     J, rows = task_jacobian(e)
     adjugate, det, found = numerators(e)
     yield Heading("Rates of the tip")

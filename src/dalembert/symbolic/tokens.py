@@ -76,9 +76,10 @@ def clean(text: str) -> tuple[str, list[int]]:
     """(the text in few characters: one minus, one product sign, accents as marks of their own, indices and powers as
     _{…} and ^{…}; where each character stood)."""
     if not isinstance(text, str):
-        raise InputError(f"a formula is text, got {type(text).__name__}")
+        raise InputError("wrong-type", "formula", text, expected="text")
     if len(text) > LONGEST:
-        raise InputError(f"a formula of {len(text):,} characters is too long: at most {LONGEST:,} are read")
+        problem = f"a formula may have at most {LONGEST:,} characters, got {len(text):,}"
+        raise InputError("too-large", "formula", problem=problem)
     out: list[tuple[str, int]] = []
     before = ""
     for k, c in enumerate(text):
@@ -122,7 +123,7 @@ class Lexer:
         """Read a stretch of text; what was found is taken off the list again only by those who ask for it."""
         self.depth += 1
         if self.depth > DEEPEST:
-            raise InputError("the formula is nested too deeply")
+            raise InputError("too-large", "formula", problem="the formula is nested too deeply")
         first = len(self.out)
         while i < end:
             i = self.step(i, end)
@@ -157,7 +158,7 @@ class Lexer:
             return i + 1
         if c == "." and not self.text[i:end].strip(" .$"):
             return end
-        raise InputError(self.no_sign(c, i))
+        raise InputError("syntax", "formula", problem=self.no_sign(c, i))
 
     def no_sign(self, c: str, i: int) -> str:
         if c in _UNFINISHED:
@@ -173,7 +174,7 @@ class Lexer:
         while i < end and self.text[i] == " ":
             i += 1
         if i >= end:
-            raise InputError("the formula ends where something in braces should follow")
+            raise InputError("syntax", "formula", problem="the formula ends where something in braces should follow")
         if self.text[i] == "\\" and (command := _COMMAND.match(self.text, i, end)):
             known = _FONTS.fullmatch(command[1]) or command[1] in _ACCENTS
             return i, (stop := self.argument(command.end(), end)[2] if known else command.end()), stop
@@ -185,7 +186,7 @@ class Lexer:
                 depth += 1 if self.text[k] == "{" else -1
                 if depth == 0:
                     return i + 1, k, k + 1
-        raise InputError(f"a brace is not closed, near {self.near(i)}")
+        raise InputError("syntax", "formula", problem=f"a brace is not closed, near {self.near(i)}")
 
     def group(self, at: int, a: int, b: int, text: str = "") -> None:
         self.put("(", text, at, a)
@@ -195,7 +196,8 @@ class Lexer:
     def brace(self, at: int, a: int, b: int, after: int, end: int) -> int:
         """{…}: a group; {\\dot q}_1 is one name."""
         if self.text[a:b].strip() == ",":
-            raise InputError("write numbers with a decimal point, as in 0.5, not with a comma")
+            remedy = "Write numbers with a decimal point, as in 0.5."
+            raise InputError("syntax", "formula", problem="a decimal comma is ambiguous", remedy=remedy)
         word = self.text[a:b].replace(" ", "")
         if word in ALIASES:
             self.put("function", ALIASES[word], at, after)
@@ -244,7 +246,8 @@ class Lexer:
             a, b, i = self.argument(i, end)
             c, d, i = self.argument(i, end)
             if self.text[a:b].strip() in ("d", "\\mathrm{d}", "{\\rm d}") or "\\partial" in self.text[a:d]:
-                raise InputError("a derivative is to be carried out: write the result")
+                problem = "the formula contains a derivative"
+                raise InputError("unsupported", "formula", problem=problem, remedy="Carry it out and write the result.")
             self.put("(", "frac", at, a)
             self.group(a, a, b)
             self.put("/", "", b, c)
@@ -262,7 +265,8 @@ class Lexer:
             spaced = self.spaced
             inner = self.scan(a, b)
             if len(inner) != 1 or inner[0].kind != "name":
-                raise InputError(f"a dot or bar stands over one letter, near {self.near(at)}")
+                problem = f"a dot or bar must be over one letter, near {self.near(at)}"
+                raise InputError("syntax", "formula", problem=problem)
             self.out.pop()
             self.spaced = spaced
             return self.goes_on(at, inner[0].text, i, end, _ACCENTS[name])
@@ -278,9 +282,11 @@ class Lexer:
         elif (letter := _LETTERS.get(name, name)) in GREEK or name in _LETTERS or name == "det":
             return self.name(at, letter, i, end)
         elif name in _UNFINISHED:
-            raise InputError(f"{_UNFINISHED[name]} is to be carried out: write the result")
+            problem = f"the formula contains {_UNFINISHED[name]}"
+            raise InputError("unsupported", "formula", problem=problem, remedy="Carry it out and write the result.")
         else:
-            raise InputError(f"\\{name} has no meaning in a formula here, near {self.near(at)}")
+            problem = f"\\{name} has no meaning in a formula here, near {self.near(at)}"
+            raise InputError("syntax", "formula", problem=problem)
         return i
 
     def environment(self, which: str, at: int, i: int, end: int) -> int:
@@ -288,10 +294,11 @@ class Lexer:
         kind = self.text[a:b].strip().rstrip("*")
         if not _GRIDS.fullmatch(kind):
             if not _LAYOUTS.fullmatch(kind):
-                raise InputError(f"the environment {kind} has no meaning in a formula here")
+                problem = f"the environment {kind} has no meaning in a formula here"
+                raise InputError("syntax", "formula", problem=problem)
             return i
         if which == "end":
-            raise InputError(f"\\end{{{kind}}} stands without its beginning")
+            raise InputError("syntax", "formula", problem=f"\\\\end{{{kind}}} has no beginning")
         i = self.argument(i, end)[2] if kind == "array" else i
         self.put("[", "rows", at, i)
         cell, row, depth = i, 0, 0
@@ -314,7 +321,7 @@ class Lexer:
                 if last:
                     return cell
             depth += (sign == "{" or sign == "\\begin") - (sign == "}" or sign.startswith("\\end"))
-        raise InputError(f"\\begin{{{kind}}} has no \\end{{{kind}}}")
+        raise InputError("syntax", "formula", problem=f"\\begin{{{kind}}} has no \\end{{{kind}}}")
 
     # Names.
 
@@ -402,16 +409,17 @@ class Lexer:
             plain = plain.replace("+", "")
         plain = plain.replace(",", "").replace("'", "prime")
         if not plain.isalnum() or not plain.isascii():
-            raise InputError(f"the index {inner!r} is not understood")
+            raise InputError("syntax", "formula", problem=f"the index {inner!r} cannot be read")
         return plain
 
     def apart(self, at: int, base: str, index: str, end: int, open_: bool = True) -> None:
         """The names and functions that a word is made of, as tokens. Unless `open_`, its index belongs to the last."""
         word = base + index
         if len(word) > LONGEST_NAME:
-            raise InputError(f"{word[:12]}… is a name of {len(word)} characters: write products with * or blanks")
+            problem = f"{word[:12]}… is a name of {len(word)} characters"
+            raise InputError("too-large", "formula", problem=problem, remedy="Write products with * or blanks.")
         if word.lower() in NO_NUMBERS and word not in self.names:
-            raise InputError(f"{word} is no number of a formula")
+            raise InputError("syntax", "formula", problem=f"{word} is not a number of a formula")
         i, plain = at, self.text[at:end] == word
         for piece in self.pieces(word, len(word) if open_ or not index else len(base)):
             j = i + len(piece) if plain else end
@@ -432,11 +440,13 @@ class Lexer:
             return [word]
         for name in ALIASES:
             if word.startswith(name) and word[len(name) : len(name) + 1].isdigit():
-                raise InputError(f"{word} may be {name}^2(…) or {name}(2…): write the power with ^, or brackets")
+                problem = f"{word} may be {name}^2(…) or {name}(2…)"
+                raise InputError("syntax", "formula", problem=problem, remedy="Write the power with ^, or brackets.")
         if splits := self.splits(word, last):
             if len(splits) > 1 and len(splits[1]) == len(splits[0]):
                 both = " or ".join("*".join(s) for s in splits[:2])
-                raise InputError(f"{word} may be {both}: write the products with * or blanks")
+                problem = f"{word} may be {both}"
+                raise InputError("syntax", "formula", problem=problem, remedy="Write the products with * or blanks.")
             return splits[0]
         for name in ("sin", "cos", "tan", "sqrt", "exp"):  # Asin(…)
             if word.endswith(name) and word != name:

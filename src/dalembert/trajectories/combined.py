@@ -109,13 +109,15 @@ def along(path: Trajectory, law: Trajectory) -> Along:
     for name, value in (("path", path), ("law", law)):
         of_kind(value, Trajectory, f"{name} must be a trajectory, got")
     if law.m != 1:
-        raise InputError(f"a law of time is a motion of one coordinate, s(t); this one has {law.m}")
+        raise InputError("wrong-shape", "law", law.m, expected="a motion of one coordinate, s(t)")
     if np.isfinite(path.duration):
         found = law.limits()
         if found.lower[0] < -OVER * path.duration or found.upper[0] > (1 + OVER) * path.duration:
             raise InputError(
-                f"the law moves s from {found.lower[0]:g} to {found.upper[0]:g}; "
-                f"the path goes from 0 to {path.duration:g}"
+                "conflict",
+                "law",
+                problem=f"`law` moves s from {found.lower[0]:g} to {found.upper[0]:g}, and `path` goes from 0 to "
+                f"{path.duration:g}",
             )
     return Along(path, law)
 
@@ -152,13 +154,20 @@ def sequence(*parts: Trajectory, corners: bool = False) -> Trajectory:
     """Motions one after the other. Each begins where the one before ends, and as fast: with `corners`, the velocity may
     jump. Only the last may go on for ever."""
     if not parts:
-        raise InputError("a sequence needs at least one motion")
+        raise InputError("too-few", "parts", expected="at least one motion")
     for k, part in enumerate(parts):
         of_kind(part, Trajectory, f"part {k} of a sequence must be a trajectory, got")
         if part.m != parts[0].m:
-            raise InputError(f"part {k} has {part.m} coordinates, the first {parts[0].m}")
+            raise InputError(
+                "wrong-shape", "parts", part.m, problem=f"part {k} has {part.m} coordinates, the first {parts[0].m}"
+            )
         if k + 1 < len(parts) and not np.isfinite(part.duration):
-            raise InputError(f"part {k} goes on for ever, so that nothing comes after it; give it a duration")
+            raise InputError(
+                "missing",
+                "duration",
+                problem=f"part {k} has no end, so nothing can follow it",
+                remedy="Give it a duration.",
+            )
     _check_meeting(parts, corners)
     pieces = [p for p in parts if isinstance(p, Piecewise) and not p.repeats]
     if len(pieces) == len(parts):
@@ -177,8 +186,10 @@ def _check_meeting(parts: tuple[Trajectory, ...], corners: bool) -> None:
                     continue
                 hint = "; corners=True allows it" if word == "velocity" else ""
                 raise InputError(
-                    f"part {k} does not begin with the {word} that part {k - 1} ends with: "
-                    f"they differ by {apart:g}{hint}"
+                    "conflict",
+                    "parts",
+                    problem=f"part {k} does not begin with the {word} that part {k - 1} ends with: they differ by "
+                    f"{apart:g}{hint}",
                 )
 
 

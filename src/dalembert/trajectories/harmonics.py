@@ -113,7 +113,9 @@ def _read_rows(name: str, value: ArrayLike) -> Array:
     """(k, m): a number is 1×1, a list one sine for each coordinate."""
     x = np.atleast_2d(array(name, value))
     if x.ndim != 2 or x.size == 0:
-        raise InputError(f"{name} has shape {x.shape}; give (k, m), one row for each sine, one column per coordinate")
+        raise InputError(
+            "wrong-shape", name, x, expected="shape (k, m), one row per sine and one column per coordinate"
+        )
     return x
 
 
@@ -131,10 +133,12 @@ def sines(
     A = _read_rows("amplitude", amplitude)
     f = np.atleast_1d(array("frequency", frequency))
     if f.shape != (len(A),) or not (f > 0).all():
-        raise InputError(f"frequency must be {len(A)} numbers > 0 [Hz], one for each row of amplitudes")
+        raise InputError(
+            "out-of-range", "frequency", expected=f"{len(A)} numbers greater than 0 [Hz], one per row of amplitudes"
+        )
     phi = array("phase", phase)
     if phi.shape not in ((), A.shape, A.shape[1:]):
-        raise InputError(f"phase has shape {phi.shape}; it must be that of the amplitudes, {A.shape}, or one number")
+        raise InputError("wrong-shape", "phase", phi, expected=f"one number or of shape {A.shape}, like the amplitudes")
     period = 1.0 / float(f[0]) if len(f) == 1 else None
     return _make(A, TURN * f, np.broadcast_to(phi, A.shape).copy(), offset, duration, period, robot)
 
@@ -156,12 +160,12 @@ def fourier(
     to the given ones are taken with which velocity and acceleration vanish at t = 0: Σ a_k = 0, Σ k b_k = 0."""
     a, b = _read_rows("a", a), _read_rows("b", b)
     if a.shape != b.shape:
-        raise InputError(f"a has shape {a.shape} and b {b.shape}; both are (harmonics, coordinates)")
+        raise InputError("wrong-shape", "b", b, expected="of shape (harmonics, coordinates), as `a`")
     choice("start", start, ("free", "rest"))
     k = np.arange(1, len(a) + 1)
     if start == "rest":
         if len(a) < 2:
-            raise InputError("a series that starts at rest needs two or more harmonics")
+            raise InputError("too-few", "a", len(a), expected="at least two harmonics if the motion starts at rest")
         a = a - a.mean(axis=0)
         b = b - k[:, None] * (k @ b) / (k @ k)
     f = positive("frequency", frequency, "Hz")
@@ -189,8 +193,10 @@ def _make(
     for j, name in enumerate(made.names):
         if found.lower[j] < lower[j] or found.upper[j] > upper[j]:
             raise InputError(
-                f"{name!r} moves from {found.lower[j]:g} to {found.upper[j]:g} {made.units[j]}, beyond its limits "
-                f"{lower[j]:g} to {upper[j]:g} {made.units[j]}"
+                "conflict",
+                "robot",
+                problem=f"{name!r} moves from {found.lower[j]:g} to {found.upper[j]:g} {made.units[j]}, beyond "
+                f"its limits {lower[j]:g} to {upper[j]:g} {made.units[j]}",
             )
     return made
 
@@ -210,7 +216,7 @@ def random_fourier(
     count("harmonics", harmonics, 1)
     part = number("share", share)
     if not 0 < part <= 1:
-        raise InputError(f"share is a part of the limits, 0 < share ≤ 1; got {share!r}")
+        raise InputError("out-of-range", "share", share, expected="a share of the limits in (0, 1]")
     known = read_limits(robot.n, robot, None, acceleration)
     rng = np.random.default_rng(seed)
     a, b = rng.standard_normal((2, harmonics, robot.n))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dalembert.kinematics.ik.solution import Solution
     from dalembert.robot import Robot
 
-NODES, MOST = 64, 4096  # intervals to begin with, and where to stop
+NODES, MAX_NODES = 64, 4096  # intervals to begin with, and where to stop
 LEAP = 0.1  # [rad, or arm's lengths] that a joint moves in one step at most
 STEPS = 64  # into which an interval is cut at most to keep to that
 NEAR = 1e-3  # singular: the smallest singular value is below this part of the arm's largest
@@ -78,9 +78,9 @@ def to_joints(
     law = path.law if isinstance(path, Along) else None
     course = path.path if isinstance(path, Along) else path
     if course.m not in (POINT, POSE):
-        raise InputError(f"a path in space has 3 numbers (points) or 12 (poses); this one has {course.m}")
+        raise InputError("wrong-shape", "path", course.m, expected="a path of points (3 numbers) or poses (12)")
     if not np.isfinite(course.duration):
-        raise InputError("the path has no end: give it a duration")
+        raise InputError("missing", "path", problem="`path` has no end", remedy="Give it a duration.")
     follow = _Follower(robot, course, law, frame, rows, positive("tolerance", tolerance, "m, rad"), limits)
     found, certificate = follow.best(None if q0 is None else vector("q0", q0, robot.n))
     return Certified(found if law is None else Along(found, law), certificate)
@@ -117,14 +117,19 @@ class _Follower:
         else:
             self.task = task(rows)
         if self.task.picked is None:
-            raise InputError("rows must be some of the six components as they are: words or truth values")
+            raise InputError("unsupported", "rows", expected="some of the six components: words or truth values")
         if path.m == POINT and any(k > 2 for k in self.task.picked):
-            raise InputError("a path of points says nothing of the orientation: rows must be translations")
+            raise InputError(
+                "conflict", "rows", problem="a path of points has no orientation, so `rows` must be translations"
+            )
         self.rows = list(self.task.picked)
         if len(self.rows) > robot.n:
             raise InputError(
-                f"{robot.name!r} has {robot.n} joints, too few to follow {len(self.rows)} components "
-                f"({', '.join(self.task.names)}): choose with rows="
+                "conflict",
+                "rows",
+                problem=f"{robot.name!r} has {robot.n} joints, too few to follow {len(self.rows)} components "
+                f"({', '.join(self.task.names)})",
+                remedy="Choose fewer `rows`.",
             )
         self.scale = scale_of(robot, frame, self.task, "world", free_of_units=True)
 
@@ -188,12 +193,17 @@ class _Follower:
                 k = int(np.argmax(off))
                 only = ", ".join(self.task.names)
                 words = f"the path leaves what {self.robot.name!r} can do at all ({only})"
-                raise InputError(f"{words} {self.at(float(s[k]), T[k])}; rows= says what it shall follow")
+                raise InputError(
+                    "infeasible",
+                    "path",
+                    problem=f"{words} {self.at(float(s[k]), T[k])}",
+                    remedy="Choose the components to follow with `rows`.",
+                )
             return
         k = int(np.argmin(ok))
         free = self.limits and bool(self.solve(T[k], None, False).converged)
         why = "leaves the joint limits" if free else f"leaves the reach of {self.robot.name!r}"
-        raise InputError(f"the path {why} {self.at(float(s[k]), T[k])}")
+        raise InputError("infeasible", "path", problem=f"the path {why} {self.at(float(s[k]), T[k])}")
 
     def follow(self, q: Array) -> tuple[Piecewise, Following]:
         count = NODES
@@ -207,10 +217,12 @@ class _Follower:
             if max(apart, turned) <= self.tolerance:
                 self.check_limits(made)
                 return made, Following(apart, turned, closeness, len(nodes))
-            if count >= MOST:
+            if count >= MAX_NODES:
                 raise InputError(
-                    f"{MOST} nodes leave the joints {apart:.2g} m and {turned:.2g} rad off the path; "
-                    "the path has corners, or a larger tolerance is needed"
+                    "not-converged",
+                    "tolerance",
+                    problem=f"{MAX_NODES} nodes leave the joints {apart:.2g} m and {turned:.2g} rad off the path",
+                    remedy="Smooth the corners of the path, or use a larger tolerance.",
                 )
             count *= 2
 
@@ -235,7 +247,7 @@ class _Follower:
             T = self.target(s[k : k + 1])[0][0]
             name = self.robot.joint_names[j]
             words = f"joint {name!r} reaches its limit on this branch {self.at(float(s[k]), T)}; begin with another q0"
-            raise _Lost(InputError(words), float(s[k]))
+            raise _Lost(InputError("infeasible", "path", problem=words), float(s[k]))
 
     # ------------------------------------------------------------------------------------------------- the march
     def rates(self, q: Array, at: _Place, second: bool = False) -> tuple[Array, Array, float]:
@@ -247,7 +259,7 @@ class _Follower:
             found = self.robot.singularities(q, self.frame, self.task).kinds
             kinds = f" ({', '.join(found)})" if found else ""
             words = f"the path passes a singularity {self.at(at.s, at.T)}{kinds}: the joints cannot follow there"
-            raise _Lost(SingularityError(words), at.s)
+            raise _Lost(SingularityError("singular", "path", problem=words), at.s)
         gram = J @ J.T
         lam = np.linalg.solve(gram, at.first[self.rows])
         qd = J.T @ lam

@@ -26,7 +26,7 @@ def array(name: str, value: object) -> Array:
     """An array of finite doubles of any shape, none of them too large to move by."""
     x = arguments.array(name, value)
     if np.abs(x).max(initial=0.0) > LARGEST:
-        raise InputError(f"{name} has {np.abs(x).max():g} in it; numbers beyond {LARGEST:g} are too large to move by")
+        raise InputError("too-large", name, np.abs(x).max(), expected=f"numbers of at most {LARGEST:g}")
     return np.where(np.abs(x) < 1 / LARGEST, 0.0, x)  # what rounding left of a zero, whose powers would be none
 
 
@@ -41,7 +41,7 @@ def duration_of(value: object) -> float:
 
 def choice(name: str, value: Choice, choices: tuple[Choice, ...]) -> Choice:
     if value not in choices:
-        raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+        raise InputError("wrong-value", name, value, expected=f"one of {', '.join(map(repr, choices))}")
     return value
 
 
@@ -51,9 +51,9 @@ def vector(name: str, value: object, m: int | None = None) -> Array:
     if x.ndim == 0:
         return np.full(1 if m is None else m, float(x))
     if x.ndim != 1 or len(x) == 0:
-        raise InputError(f"{name} has shape {x.shape}; it must be a list of numbers, one per coordinate")
+        raise InputError("wrong-shape", name, x, expected="a list of numbers, one per coordinate")
     if m is not None and len(x) != m:
-        raise InputError(f"{name} has {len(x)} numbers; there are {m} coordinates")
+        raise InputError("wrong-shape", name, x, expected=f"{m} numbers, one per coordinate")
     return x
 
 
@@ -61,13 +61,22 @@ def ends(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array]:
     """Two points of as many numbers."""
     a, b = vector("start", start), vector("end", end)
     if len(a) != len(b):
-        raise InputError(f"start has {len(a)} numbers and end {len(b)}; both need one per coordinate")
+        raise InputError(
+            "wrong-shape",
+            "end",
+            problem=f"`start` has {len(a)} numbers and `end` {len(b)}; both need one per coordinate",
+        )
     return a, b
 
 
 def distinct(start: Array, end: Array) -> None:
     if np.abs(end - start).max() <= EQUAL * max(float(np.abs(start).max()), float(np.abs(end).max()), 1e-300):
-        raise InputError("start and end are the same point: there is nothing to move; set_point(x) stays there")
+        raise InputError(
+            "conflict",
+            "end",
+            problem="`start` and `end` are the same point, so nothing moves",
+            remedy="Use set_point(x) to stay there.",
+        )
 
 
 def magnitude(name: str, value: ArrayLike | None, m: int) -> Array:
@@ -77,15 +86,20 @@ def magnitude(name: str, value: ArrayLike | None, m: int) -> Array:
     try:
         x = np.asarray(arguments.plain_array(value, name), float)
     except (TypeError, ValueError):
-        raise InputError(f"the limit of {name} must be numbers, got {value!r}") from None
+        raise InputError("wrong-type", name, value, expected="one or more numbers") from None
     x = np.where(x > LARGEST, math.inf, x)
     if x.shape not in ((), (m,)):
-        raise InputError(f"the limit of {name} has shape {x.shape}; give one number, or one per coordinate ({m})")
+        raise InputError("wrong-shape", name, x, expected=f"one number, or one per coordinate ({m})")
     x = np.broadcast_to(x, (m,)).copy()
     if not (x >= 1 / LARGEST).all():
         bad = int(np.argmin(x >= 1 / LARGEST))
         least = f"{1 / LARGEST:g}" if x[bad] > 0 else "0"
-        raise InputError(f"the limit of {name} is {x[bad]:g} for coordinate {bad}; it must be greater than {least}")
+        raise InputError(
+            "out-of-range",
+            name,
+            x[bad],
+            problem=f"the limit of {name} is {x[bad]:g} for coordinate {bad}; it must be greater than {least}",
+        )
     return x
 
 
@@ -93,13 +107,23 @@ def times_of(value: ArrayLike, count: int) -> Array:
     """As many times as points, from 0 on, each later than the one before."""
     t = array("times", value)
     if t.shape != (count,):
-        raise InputError(f"times has shape {t.shape}; there are {count} points, one time each")
+        raise InputError("wrong-shape", "times", t, expected=f"{count} times, one per point")
     if t[0] != 0:
-        raise InputError(f"times begin at {t[0]:g}; a motion begins at 0: give times - times[0]")
+        raise InputError(
+            "wrong-value",
+            "times",
+            t[0],
+            problem=f"`times` must begin at 0, got {t[0]:g}",
+            remedy="Pass times - times[0].",
+        )
     steps = np.diff(t)
     if not (steps > 0).all():
         k = int(np.argmin(steps > 0))
-        raise InputError(f"times must increase: times[{k}] is {t[k]:g} and times[{k + 1}] is {t[k + 1]:g}")
+        raise InputError(
+            "wrong-order",
+            "times",
+            problem=f"`times` must increase: times[{k}] is {t[k]:g} and times[{k + 1}] is {t[k + 1]:g}",
+        )
     return t
 
 
@@ -108,7 +132,7 @@ def points_of(value: ArrayLike) -> Array:
     x = array("points", value)
     x = x[:, None] if x.ndim == 1 else x
     if x.ndim != 2 or x.shape[1] == 0 or len(x) < 2:
-        raise InputError(f"points has shape {x.shape}; give (k, m), two or more points of m coordinates")
+        raise InputError("wrong-shape", "points", x, expected="shape (k, m): two or more points of m coordinates")
     return x
 
 
@@ -135,7 +159,12 @@ class MotionLimits:
         for name in names:
             missing = np.flatnonzero(~np.isfinite(getattr(self, name)))
             if len(missing):
-                raise InputError(f"{self.names[missing[0]]!r} has no limit of {name}: give {name}=…")
+                raise InputError(
+                    "missing",
+                    name,
+                    problem=f"{self.names[missing[0]]!r} has no limit of {name}",
+                    remedy=f"Pass `{name}`.",
+                )
 
 
 def read_limits(
@@ -161,7 +190,9 @@ def _check_joints(robot: Robot, m: int) -> None:
     from dalembert.robot import need_robot
 
     if need_robot(robot, "a motion within a robot's limits").n != m:
-        raise InputError(f"the motion has {m} coordinates and {robot.name!r} has {robot.n} joints")
+        raise InputError(
+            "conflict", "robot", problem=f"the motion has {m} coordinates and {robot.name!r} has {robot.n} joints"
+        )
 
 
 def joint_units(robot: Robot) -> tuple[str, ...]:

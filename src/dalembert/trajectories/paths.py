@@ -133,7 +133,7 @@ def poses(motion: Trajectory, t: ArrayLike) -> tuple[Array, Array, Array]:
     """T (..., 4, 4), the twist (v, ω) and its rate (v̇, ω̇), (..., 6) each in world axes, of a motion or path of poses:
     S(ω) = Ṙ Rᵀ, and S(ω̇) is the antisymmetric part of R̈ Rᵀ."""
     if motion.m != POSE:
-        raise InputError(f"a motion of poses has 12 numbers, (p, R); this one has {motion.m}")
+        raise InputError("wrong-shape", "motion", motion.m, expected="a motion of poses, 12 numbers (p, R)")
     x, xd, xdd = motion(t)
     R, Rd, Rdd = (y[..., 3:].reshape(*y.shape[:-1], 3, 3) for y in (x, xd, xdd))
     back = np.swapaxes(R, -1, -2)
@@ -156,10 +156,10 @@ def _read_place(name: str, value: ArrayLike) -> tuple[Array, Array | None]:
     if x.shape == (3,):
         return x, None
     if x.shape != (4, 4):
-        raise InputError(f"{name} has shape {x.shape}; give a point (3,) or a pose (4, 4)")
+        raise InputError("wrong-shape", name, x, expected="a point (3,) or a pose (4, 4)")
     R = x[:3, :3]
     if rotation.orthonormal_error(R.tolist()) > ROTATION or np.abs(x[3] - (0, 0, 0, 1)).max() > ROTATION:
-        raise InputError(f"{name} is not a pose: a rotation, a translation, and (0, 0, 0, 1) below")
+        raise InputError("wrong-value", name, expected="a pose: a rotation, a translation and the row (0, 0, 0, 1)")
     return x[:3, 3], R
 
 
@@ -168,7 +168,7 @@ def _read_places(values: Sequence[tuple[str, ArrayLike]]) -> tuple[list[Array], 
     found = [_read_place(name, value) for name, value in values]
     turned = [R for _, R in found if R is not None]
     if turned and len(turned) < len(found):
-        raise InputError("give points or poses, not both: an orientation is wanted everywhere or nowhere")
+        raise InputError("wrong-shape", "places", problem="points and poses cannot be mixed")
     return [p for p, _ in found], turned or None
 
 
@@ -197,7 +197,7 @@ def line(start: ArrayLike, end: ArrayLike) -> Piecewise | PosePath:
     angle = np.zeros(3) if R is None else _log(R[1] @ R[0].T)
     turn = float(np.linalg.norm(angle))
     if still and turn <= 1e-12:
-        raise InputError("start and end are the same: there is no line between them")
+        raise InputError("conflict", "end", problem="`start` and `end` are the same, so there is no line between them")
     position = _linear(a, a if still else b, turn if still else length, "s [rad]" if still else "s [m]", XYZ, "m")
     return position if R is None else _turning(position, angle, R[0])
 
@@ -208,7 +208,9 @@ def screw(start: ArrayLike, end: ArrayLike) -> PosePath:
     their ScrewTrajectory."""
     (a, b), R = _read_places((("start", start), ("end", end)))
     if R is None:
-        raise InputError("a screw goes from pose to pose, (4, 4) each; between points take line")
+        raise InputError(
+            "wrong-shape", "start", problem="a screw motion needs two poses (4, 4)", remedy="Between points, use line."
+        )
     phi, whole = _log(R[1] @ R[0].T), "s [1]"
     angle = float(np.linalg.norm(phi))
     if angle <= 1e-9:
@@ -232,21 +234,21 @@ def circle(
     c, n = array("center", center), array("normal", normal)
     for name, x in (("center", c), ("normal", n)):
         if x.shape != (3,):
-            raise InputError(f"{name} has shape {x.shape}; it must be three numbers")
+            raise InputError("wrong-shape", name, x, expected="three numbers")
     size = float(np.linalg.norm(n))
     if size == 0:
-        raise InputError("the normal is zero: it must say which way the circle's axis points")
+        raise InputError("out-of-range", "normal", expected="not be zero")
     p, R = _read_place("start", start)
     turn = number("angle", angle)
     if turn == 0:
-        raise InputError("angle is 0: there is no circle to follow")
+        raise InputError("out-of-range", "angle", angle, expected="not be zero")
     choice("orientation", orientation, ("fixed", "turning"))
     n = n / size
     c = c + n * float(n @ (p - c))
     u = p - c
     radius = float(np.linalg.norm(u))
     if radius <= EQUAL * max(float(np.abs(p).max()), 1e-300):
-        raise InputError("start lies on the circle's axis: the circle would have no radius")
+        raise InputError("conflict", "start", problem="`start` lies on the axis of the circle, so the radius is zero")
     v = np.cross(n, u) * math.copysign(1.0, turn)
     position = _round(c, u, v, radius, abs(turn) * radius)
     if R is None:
@@ -271,7 +273,12 @@ def arc(start: ArrayLike, via: ArrayLike, end: ArrayLike) -> Sines | PosePath:
     size = float(np.linalg.norm(n))
     scale = max(float(np.linalg.norm(x)), float(np.linalg.norm(y)))
     if size <= STRAIGHT * scale * scale:
-        raise InputError("start, via and end lie on one line, or two of them are the same: no circle goes through them")
+        raise InputError(
+            "infeasible",
+            "via",
+            problem="`start`, `via` and `end` lie on one line, or two of them are equal, so no circle goes "
+            "through them",
+        )
     c = a + np.cross(float(x @ x) * y - float(y @ y) * x, n) / (2 * size * size)
     u = a - c
     radius = float(np.linalg.norm(u))
@@ -288,7 +295,7 @@ def via(places: Sequence[ArrayLike], *, ends: str = "natural", degree: int = 3) 
     choice("ends", ends, ENDS[:2])
     choice("degree", degree, (3, 5))
     if len(places) < 2:
-        raise InputError(f"a path needs two or more places, got {len(places)}")
+        raise InputError("too-few", "places", len(places), expected="at least two places")
     points, R = _read_places([(f"places[{k}]", x) for k, x in enumerate(places)])
     p = np.stack(points)
     s = space(p, 1.0)

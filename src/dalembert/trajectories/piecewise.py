@@ -290,8 +290,10 @@ def keep_positions(trajectory: Piecewise, limits: MotionLimits) -> Piecewise:
                 when = float(t[int(out.argmax())]) if out.any() else float(t[int((sign * x).argmax())])
                 unit = limits.units[j]
                 raise InputError(
-                    f"{name!r} reaches {value[j]:g} {unit}, beyond its limit {bound[j]:g} {unit}, first at "
-                    f"{trajectory.parameter.split()[0]} = {when:.4g}"
+                    "infeasible",
+                    "robot",
+                    problem=f"{name!r} reaches {value[j]:g} {unit}, beyond its limit {bound[j]:g} {unit}, first "
+                    f"at {trajectory.parameter.split()[0]} = {when:.4g}",
                 )
     return trajectory
 
@@ -304,8 +306,12 @@ def _refuse_beyond(trajectory: Piecewise, limits: MotionLimits) -> None:
         j = int(ratio.argmax())
         if ratio[j] > 1 + 1e-9:
             raise InputError(
-                f"in {trajectory.duration:g} s {limits.names[j]!r} needs {word} {getattr(found, word)[j]:g}, beyond "
-                f"its limit {asked[j]:g}: give a longer duration, or none"
+                "infeasible",
+                "duration",
+                trajectory.duration,
+                problem=f"in {trajectory.duration:g} s {limits.names[j]!r} needs {word} "
+                f"{getattr(found, word)[j]:g}, beyond its limit {asked[j]:g}",
+                remedy="Use a longer duration, or leave it out.",
             )
 
 
@@ -320,8 +326,17 @@ def _fit(trajectory: Piecewise, limits: MotionLimits) -> Piecewise:
     ratios = [ratios[0], np.sqrt(ratios[1]), np.cbrt(ratios[2])]
     for ratio, what, before in zip(ratios[1:], RATES[1:], RATES, strict=False):
         if np.isinf(ratio).any():
-            raise InputError(f"a limit of {what} cannot be kept: the {before} of this kind of motion jumps")
+            raise InputError(
+                "unsupported",
+                what,
+                problem=f"a limit of {what} cannot be kept, because the {before} of this kind of motion jumps",
+            )
     factor = max(float(r.max()) for r in ratios)
     if not factor > 0:
-        raise InputError("there is nothing to move, or no limit that says how fast: give a duration")
+        raise InputError(
+            "missing",
+            "duration",
+            problem="no duration and no limit determine the time of the motion",
+            remedy="Pass `duration`.",
+        )
     return trajectory.stretch(factor)

@@ -75,11 +75,23 @@ def spline(
     ]
     given = any(r.any() for r in rates)
     if given and ends != "clamped":
-        raise InputError(f"a {ends} spline has no rates of its own at the ends; give ends='clamped'")
+        raise InputError(
+            "conflict",
+            "ends",
+            ends,
+            problem=f"a {ends} spline has no prescribed velocities at its ends",
+            remedy="Use ends='clamped'.",
+        )
     if degree == 3 and rates[1].any():
-        raise InputError("a cubic spline has no accelerations of its own at the ends; give degree=5")
+        raise InputError(
+            "conflict",
+            "degree",
+            degree,
+            problem="a cubic spline has no prescribed accelerations at its ends",
+            remedy="Use degree=5.",
+        )
     if times is not None and duration is not None:
-        raise InputError("give times or a duration, not both")
+        raise InputError("conflict", "duration", duration, problem="`times` and `duration` exclude each other")
     t, free = _times(x, times, duration, spacing, known, given)
     C = coefficients(t, x, degree, ends, rates[: (degree - 1) // 2])
     return keep_limits(Piecewise(t, C, known.names, known.units, repeats=ends == "periodic"), known, fit=free)
@@ -91,15 +103,28 @@ def _times(
     """The times of the points, and whether they are still to be scaled to the limits."""
     if times is not None:
         if spacing is not None:
-            raise InputError(f"spacing={spacing!r} finds times, and they are given: leave out one of the two")
+            raise InputError(
+                "no-effect",
+                "spacing",
+                spacing,
+                problem="`spacing` has no effect on given times",
+                remedy="Leave out one of the two.",
+            )
         return times_of(times, len(x)), False
     t = space(x, SPACINGS[choice("spacing", spacing or "chord", tuple(SPACINGS))])
     if duration is not None:
         return t * (positive("duration", duration) / t[-1]), False
     if not known.finite:
-        raise InputError("give times, a duration, or limits that say how fast (velocity=, acceleration=, robot=)")
+        raise InputError(
+            "missing",
+            "duration",
+            problem="nothing determines the time of the motion",
+            remedy="Pass `times`, `duration`, or limits (`velocity`, `acceleration`, `robot`).",
+        )
     if given:
-        raise InputError("with rates at its ends a spline needs times or a duration")
+        raise InputError(
+            "missing", "duration", problem="a spline with prescribed rates at its ends needs `times` or `duration`"
+        )
     return t, True
 
 
@@ -109,7 +134,12 @@ def space(x: Array, power: float) -> Array:
     same = d <= EQUAL * max(float(np.abs(x).max()), 1e-300)
     if same.any():
         k = int(same.argmax())
-        raise InputError(f"points[{k}] and points[{k + 1}] are the same point; leave one out, or give times")
+        raise InputError(
+            "duplicate",
+            "points",
+            problem=f"points[{k}] and points[{k + 1}] are equal",
+            remedy="Leave one out, or pass `times`.",
+        )
     return np.concatenate([[0.0], np.cumsum(d**power)])
 
 
@@ -124,9 +154,18 @@ def coefficients(t: Array, x: Array, degree: int, ends: str, rates: Sequence[Arr
         return np.stack([x[:1], np.diff(x, axis=0) / t[1], *[np.zeros((1, m))] * (degree - 1)], axis=1)
     if ends == "periodic":
         if len(x) < 3:
-            raise InputError("a periodic spline needs three or more points, the last of them the first")
+            raise InputError(
+                "too-few",
+                "points",
+                len(x),
+                expected="three or more points for a periodic spline, the last of them the first",
+            )
         if np.abs(x[0] - x[-1]).max() > 1e-9 * (float(np.abs(x).max()) or 1.0):
-            raise InputError("a periodic spline ends where it begins: the last point must be the first")
+            raise InputError(
+                "conflict",
+                "points",
+                problem="a periodic spline ends where it begins, so the last point must be the first",
+            )
         x, known = np.concatenate([x[:-1], x[:1]]), "periodic"
     elif ends == "natural":
         known = ([(d, np.zeros(m)) for d in range(half, degree)],) * 2
@@ -154,13 +193,16 @@ def table(
     choice("interpolation", interpolation, INTERPOLATIONS)
     rates = [_read_like(name, value, rows) for name, value in (("xd", xd), ("xdd", xdd)) if value is not None]
     if xdd is not None and xd is None:
-        raise InputError("a table with accelerations xdd needs its velocities xd too")
+        raise InputError("missing", "xd", problem="a table with accelerations `xdd` needs velocities `xd`")
     known = read_limits(rows.shape[1], robot)
     wanted = INTERPOLATIONS.index(interpolation) - 1  # 0: linear, 1: cubic, 2: quintic
     if rates and len(rates) != wanted:
         raise InputError(
-            f"{interpolation!r} interpolation does not go with {len(rates)} given rates: "
-            "cubic takes xd, quintic xd and xdd, the others none"
+            "conflict",
+            "interpolation",
+            interpolation,
+            problem=f"{interpolation!r} interpolation takes other rates than the {len(rates)} given: cubic takes "
+            "`xd`, quintic `xd` and `xdd`, the others none",
         )
     if interpolation == "hold":
         C = rows[:-1, None, :]
@@ -176,7 +218,7 @@ def table(
 def _read_like(name: str, value: ArrayLike, rows: Array) -> Array:
     x = points_of(value)
     if x.shape != rows.shape:
-        raise InputError(f"{name} has shape {x.shape}; it must be that of x, {rows.shape}")
+        raise InputError("wrong-shape", name, x, expected=f"of shape {rows.shape}, as `x`")
     return x
 
 
@@ -280,10 +322,17 @@ def _between(
     moving = any(x.any() for x in (*left[1:], *right[1:]))
     if duration is None:
         if moving:
-            raise InputError("with rates at its ends a motion needs a duration: its shortest is not a matter of scale")
+            raise InputError(
+                "missing", "duration", problem="a motion with prescribed rates at its ends needs `duration`"
+            )
         distinct(a, b)
         if not known.finite:
-            raise InputError("give a duration, or limits that say how fast (velocity=, acceleration=, robot=)")
+            raise InputError(
+                "missing",
+                "duration",
+                problem="nothing determines the time of the motion",
+                remedy="Pass `duration`, or limits (`velocity`, `acceleration`, `robot`).",
+            )
     T = 1.0 if duration is None else positive("duration", duration)
     C = hermite(np.array([T]), [x[None] for x in left], [x[None] for x in right])
     made = Piecewise(np.array([0.0, T]), C, known.names, known.units)
@@ -311,7 +360,13 @@ def blends(
     choice("degree", degree, (2, 5))
     if np.diff(t).min() < b:
         k = int(np.diff(t).argmin())
-        raise InputError(f"from points[{k}] to points[{k + 1}] are {t[k + 1] - t[k]:g} s, less than a blend of {b:g} s")
+        raise InputError(
+            "conflict",
+            "blend",
+            b,
+            problem=f"the {t[k + 1] - t[k]:g} s from points[{k}] to points[{k + 1}] are shorter than a blend of "
+            f"{b:g} s",
+        )
     known = read_limits(x.shape[1], robot, velocity, acceleration, jerk)
     v = np.diff(x, axis=0) / np.diff(t)[:, None]
     before, after = np.concatenate((0 * v[:1], v)), np.concatenate((v, 0 * v[:1]))

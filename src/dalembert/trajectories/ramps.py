@@ -170,7 +170,12 @@ def jerk_limited(
     }
     made = _calculate(a, b, rates, (known.velocity, known.acceleration, known.jerk), SYNCHRONIZED[synchronize])
     if made.duration <= 0:
-        raise InputError("start and end are the same state: there is nothing to move; set_point(x) stays there")
+        raise InputError(
+            "conflict",
+            "end",
+            problem="`start` and `end` are the same state, so nothing moves",
+            remedy="Use set_point(x) to stay there.",
+        )
     parts = [_read_profile(profiles, made.duration) for profiles in made.profiles[0]]
     return keep_positions(stack(parts, known.names, known.units), known)
 
@@ -203,8 +208,10 @@ def _calculate(a: Array, b: Array, rates: dict[str, Array], limits: tuple[Array,
     try:
         result = ruckig.Ruckig(m).calculate(asked, made)
     except Exception as error:
-        raise InputError(f"no jerk-limited motion between these states: {error}") from None
+        raise InputError("infeasible", problem=f"no jerk-limited motion connects these states: {error}") from None
     word = str(result).rsplit(".", 1)[-1]
     if word not in ("Working", "Finished"):
-        raise InputError(f"no jerk-limited motion between these states: {REASONS.get(word, word)}")
+        raise InputError(
+            "infeasible", problem=f"no jerk-limited motion connects these states: {REASONS.get(word, word)}"
+        )
     return made

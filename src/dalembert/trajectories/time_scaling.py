@@ -83,21 +83,31 @@ def time_optimal(
     range. Refused in words where no speed keeps the limits."""
     of_kind(path, Trajectory, "path must be a trajectory, read as a function of s; got")
     if not np.isfinite(path.duration):
-        raise InputError("the path has no end: a periodic motion is no path from one place to another")
+        raise InputError("unsupported", "path", problem="`path` is a periodic motion without an end")
     count("grid", grid, 2)
     if robot is None and (torque is not None or friction):
-        raise InputError("torques and friction are a robot's: give robot=")
+        raise InputError("missing", "robot", problem="limits of torque and friction need `robot`")
     if robot is not None:
         need_tree(robot.model)
         torque = robot.limits.effort if torque is None else torque
     known = read_limits(path.m, robot, velocity, acceleration)
     tau = magnitude("torque", torque, path.m)
     if not (np.isfinite(known.acceleration).any() or np.isfinite(tau).any()):
-        raise InputError("without limits of torque or acceleration there is no fastest motion: give one of them")
+        raise InputError(
+            "missing",
+            "torque",
+            problem="without limits of torque or acceleration no motion is fastest",
+            remedy="Pass `torque` or `acceleration`.",
+        )
     if robot is not None and isinstance(path, Piecewise):
         path = replace(path, names=known.names, units=known.units)
     if friction and not np.isfinite(tau).any():
-        raise InputError("friction counts among torques, and no joint has a limit of torque: give torque=")
+        raise InputError(
+            "missing",
+            "torque",
+            problem="friction counts among the torques, and no joint has a torque limit",
+            remedy="Pass `torque`.",
+        )
     problem = _Problem(path, robot, known, tau, switch("friction", friction), grid)
     if switch("limits", limits):
         problem.check_range()
@@ -152,8 +162,10 @@ class _Problem:
         if size.min() <= STILL * size.max():
             i, end = np.argwhere(size <= STILL * size.max())[0]
             raise InputError(
-                f"the path stands still at s = {self.s[i + end]:.4g}: its derivative by s must not "
-                "vanish, as that of a motion from rest to rest does; give a line or a spline"
+                "wrong-value",
+                "path",
+                problem=f"the derivative of `path` vanishes at s = {self.s[i + end]:.4g}",
+                remedy="Pass a line or a spline instead of a motion from rest to rest.",
             )
 
     def check_range(self) -> None:
@@ -163,8 +175,11 @@ class _Problem:
         if over[i, j] > BEYOND:
             first = self.s[int(np.argmax(over[:, j] > BEYOND))]
             raise InputError(
-                f"the path takes {self.names[j]!r} {over[i, j]:.4g} {known.units[j]} beyond its limits, "
-                f"first at s = {first:.4g}; limits=False allows it"
+                "infeasible",
+                "path",
+                problem=f"`path` takes {self.names[j]!r} {over[i, j]:.4g} {known.units[j]} beyond its limits, "
+                f"first at s = {first:.4g}",
+                remedy="Pass limits=False to allow it.",
             )
 
     # ------------------------------------------------------------------------------------------------ the rows
@@ -235,7 +250,12 @@ class _Problem:
         rows = self.rows(factors, held)
         if end**2 > rows.ceiling[-1]:
             most = np.sqrt(rows.ceiling[-1])
-            raise InputError(f"end_speed {end:g} is beyond the velocity limits: at most {most:.4g}")
+            raise InputError(
+                "out-of-range",
+                "end_speed",
+                end,
+                problem=f"`end_speed` {end:g} is beyond the velocity limits, at most {most:.4g}",
+            )
         try:
             low, high = controllable(rows, (end**2, end**2))
         except Infeasible as error:
@@ -244,12 +264,20 @@ class _Problem:
             if start == 0 and self.heaviest(0, held)[1] > 1:
                 raise self.infeasible(0, held)
             raise InputError(
-                f"no motion that keeps the limits begins with start_speed {start:g}: from here on it must be between "
-                f"{np.sqrt(low[0]):.4g} and {np.sqrt(high[0]):.4g}"
+                "out-of-range",
+                "start_speed",
+                start,
+                problem=f"no motion within the limits begins with `start_speed` {start:g}: it must be between "
+                f"{np.sqrt(low[0]):.4g} and {np.sqrt(high[0]):.4g}",
             )
         x = fastest(rows, low, high, min(start**2, float(high[0])))
         if not np.isfinite(x).all():
-            raise InputError("nothing limits the speed on a part of the path: give limits to joints that move there")
+            raise InputError(
+                "missing",
+                "velocity",
+                problem="nothing limits the speed on a part of the path",
+                remedy="Pass limits of the joints that move there.",
+            )
         if ((x[1:] <= 0) & (x[:-1] <= 0)).any():
             i = int(np.argmax((x[1:] <= 0) & (x[:-1] <= 0)))
             raise self.infeasible(i, held)
@@ -270,10 +298,16 @@ class _Problem:
             assert self.robot is not None
             unit = self.robot.model.coordinates[j].joint.effort_unit
             return InputError(
-                f"the path cannot be followed: at {where} joint {self.names[j]!r} needs "
-                f"{need * self.torque[j]:.4g} {unit} to stand still; its limit is {self.torque[j]:.4g} {unit}"
+                "infeasible",
+                "torque",
+                problem=f"the path cannot be followed: at {where} joint {self.names[j]!r} needs "
+                f"{need * self.torque[j]:.4g} {unit} to stand still; its limit is {self.torque[j]:.4g} {unit}",
             )
-        return InputError(f"the path cannot be followed: at {where} no speed and acceleration keep all limits")
+        return InputError(
+            "infeasible",
+            "path",
+            problem=f"the path cannot be followed: at {where} no speed and acceleration keep all limits",
+        )
 
     def durations(self, x: Array) -> Array:
         root = np.sqrt(x)

@@ -117,7 +117,7 @@ class Trajectory(Reference):
         step = positive("dt", dt)
         end = self.duration if until is None else positive("until", until)
         if not np.isfinite(end):
-            raise InputError("this motion goes on for ever: say until when, until=…")
+            raise InputError("missing", "until", problem="the motion has no end", remedy="Pass `until`.")
         t = np.arange(int(np.floor(end / step * (1 + 1e-12))) + 1) * step
         return np.asarray(np.append(t, end) if end - t[-1] > 1e-9 * step else t)
 
@@ -157,7 +157,7 @@ def sample_extremes(trajectory: Trajectory) -> Extremes:
     smooth between their knots, but no proof."""
     knots = trajectory.knots
     if not np.isfinite(knots[-1]):
-        raise InputError("this motion goes on for ever, and its extremes are not known")
+        raise InputError("unsupported", "trajectory", problem="the motion has no end, and its extremes are not known")
     k = max(SAMPLES // max(len(knots) - 1, 1), 16)
     t = inside(knots, np.linspace(0, 1, k))
     values = [x.reshape(*t.shape, -1) for x in trajectory.derivatives(t.reshape(-1), JERK)]

@@ -20,9 +20,9 @@ def test_files_and_the_command_line(base: str, tmp_path):
 
     card = data("info", file)
     assert (card["nq"], card["nv"]) == (robot.nq, robot.nv)
-    found = data("fk", file, "--q", numbers)
+    found = data("fk", file, "--q0", numbers)
     np.testing.assert_allclose(found["poses"][0]["T"], robot.fk(q), atol=1e-12)
-    run("dynamics", file, "--q", numbers)
+    run("dynamics", file, "--q0", numbers)
     run("simulate", file, "--q0", numbers, "--duration", "0.02")
     to = ",".join(f"{x + 0.05!r}" for x in q[-3:].tolist())
     moved = data("simulate", file, "--q0", numbers, "--to", to, "--controller", "pd", "--duration", "0.02")

@@ -16,17 +16,17 @@ def test_urdf_and_toml(tmp_path):
         file = tmp_path / f"arm.{suffix}"
         assert f"written to {file}" in run("convert", "panda", "-o", file).output
         assert np.array_equal(dl.load(file).mass_matrix(q), arm.mass_matrix(q))
-        assert run("convert", "panda", "--to", suffix).output.strip() == file.read_text().strip()
-        assert data("convert", "panda", "--to", suffix)["text"] == file.read_text()
+        assert run("convert", "panda", "--format", suffix).output.strip() == file.read_text().strip()
+        assert data("convert", "panda", "--format", suffix)["text"] == file.read_text()
 
 
 def test_tables_and_screws_on_the_screen():
-    assert "modified DH" in run("convert", "ur5e", "--to", "modified-dh").output
-    table = data("convert", "puma560", "--to", "dh")
+    assert "modified DH" in run("convert", "ur5e", "--format", "modified-dh").output
+    table = data("convert", "puma560", "--format", "dh")
     assert [row["a"] for row in table["rows"]] == pytest.approx([0, 0.4318, 0.0203, 0, 0, 0])
-    screws = data("convert", "planar-2r", "--to", "screws")
+    screws = data("convert", "planar-2r", "--format", "screws")
     assert screws["axes"] == [[0, 0, 0, 0, 0, 1], [0, -1, 0, 0, 0, 1]]
-    assert "ω_z" in run("convert", "planar-2r", "--to", "screws").output
+    assert "ω_z" in run("convert", "planar-2r", "--format", "screws").output
 
 
 @pytest.mark.parametrize("name", ["panda", "puma560", "scara", "stanford"])
@@ -43,7 +43,7 @@ def test_round_the_circle(name, tmp_path):
         ("d.toml", "dh"),
         ("e.toml", "toml"),
     ):
-        run("convert", source, "--to", target, "-o", tmp_path / file)
+        run("convert", source, "--format", target, "-o", tmp_path / file)
         source = str(tmp_path / file)
         made = dl.load(source)
         assert np.allclose(made.inverse_dynamics(*x), tau, atol=1e-12 * np.abs(tau).max())
@@ -54,7 +54,7 @@ def test_round_the_circle(name, tmp_path):
 
 
 def test_a_closed_chain_has_no_table():
-    refused = run("convert", "four-bar", "--to", "dh", code=1).output
+    refused = run("convert", "four-bar", "--format", "dh", code=1).output
     assert "robot 'four-bar' has 1 loop: a table of joints has none" in refused
 
 
@@ -65,7 +65,7 @@ def test_export(tmp_path):
     assert "written to" in run("export", "scara", *files).output
     names = sorted(f.name for f in (tmp_path / "new").iterdir())
     assert names == ["scara_fk.c", "scara_fk.h", "scara_mass_matrix.c", "scara_mass_matrix.h"]
-    exported = data("export", "planar-2r", "--lang", "numpy", "--kernel", "mass_matrix")["files"]
+    exported = data("export", "planar-2r", "--format", "numpy", "--kernel", "mass_matrix")["files"]
     space: dict = {}
     exec(exported["planar_2r_mass_matrix.py"], space)
     q = [0.1, 0.2]
@@ -75,8 +75,11 @@ def test_export(tmp_path):
 
 
 def test_export_for_javascript(tmp_path):
-    assert "planar_2r.wasm" in run("export", "planar-2r", "--to", "wasm", "--kernel", "fk", "-o", tmp_path / "p").output
+    assert (
+        "planar_2r.wasm"
+        in run("export", "planar-2r", "--format", "wasm", "--kernel", "fk", "-o", tmp_path / "p").output
+    )
     assert (tmp_path / "p" / "planar_2r.wasm").read_bytes()[:4] == b"\0asm"
-    assert "say where, as -o FOLDER" in run("export", "planar-2r", "--to", "wasm", code=2).output
-    out = run("export", "five-bar", "--to", "wasm", "-o", tmp_path / "q", code=1).output
+    assert "say where, as -o FOLDER" in run("export", "planar-2r", "--format", "wasm", code=2).output
+    out = run("export", "five-bar", "--format", "wasm", "-o", tmp_path / "q", code=1).output
     assert "has 1 loop" in out and not (tmp_path / "q").exists()

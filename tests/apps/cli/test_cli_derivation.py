@@ -14,7 +14,9 @@ def test_methods_and_numbers():
     assert "modified convention" in modified
     assert "D = ⎡" in run("derive", "planar-2r", "--letters", "spong").output
     assert "L₁ c₁" in run("derive", "planar-2r-points", "--names", "l=L", "--same", "r1=l1").output
-    numbers = run("derive", "planar-2r", "--method", "newton-euler", "--at", "30deg,45deg; 1,0.5; 0,0").output
+    numbers = run(
+        "derive", "planar-2r", "--method", "newton-euler", "--q0", "30deg,45deg", "--qd0", "1,0.5", "--qdd", "0,0"
+    ).output
     assert "τ₁ = 13.571" in numbers and "τ₂ = 1.6231" in numbers
 
 
@@ -24,8 +26,8 @@ def test_other_systems():
 
 
 def test_names_that_are_none():
-    assert "did you mean 'cart-pole'?" in run("derive", "cartpole", code=1).stderr
-    assert "or --at, puts numbers in" in run("derive", "panda", "--method", "newton-euler", code=1).stderr
+    assert "did you mean 'cart-pole'?" in run("derive", "cartpole", code=2).stderr
+    assert "--q0" in run("derive", "panda", "--method", "newton-euler", code=2).stderr
     twice = run("derive", "planar-2r", "--names", "r1=x1,r1=y1", code=2).stderr
     assert "--names has two values for r1" in twice
 

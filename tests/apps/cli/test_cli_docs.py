@@ -35,7 +35,12 @@ def parsed(line: str) -> str:
 @pytest.mark.parametrize("name", leaves(), ids=" ".join)
 def test_examples_in_help_can_be_parsed(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for file in ("students.csv", "variants.csv", "homework.txt"):  # examples take them, and they must exist
+    for file in (
+        "students.csv",
+        "variants.csv",
+        "homework.txt",
+        "quiet.csv",
+    ):  # examples take them, and they must exist
         (tmp_path / file).touch()
     help_ = run(*name, "--help").output
     examples = SHOWN.findall(help_[help_.index("Example") :].partition("Options:")[0])

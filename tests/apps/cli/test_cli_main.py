@@ -21,7 +21,7 @@ import dalembert as dl
 from dalembert.apps.cli import COMMANDS, MODULES, main, terminal
 
 FOLDER = Path(dl.__file__).parent / "apps" / "cli"
-SHARED = {"encoding", "table", "log_options", "__init__", "options", "output", "terminal"}
+SHARED = {"encoding", "table", "option_table", "__init__", "options", "output", "terminal"}
 
 
 def test_help_names_every_command_without_importing_any():
@@ -40,7 +40,7 @@ def test_every_command_has_an_example_and_json(name):
     out = run(*name, "--help").output
     assert f"dalembert {' '.join(name)}" in out.partition("Example")[2], "its help has an example of itself"
     assert "None" not in out, "a default or a range that is none is not shown"
-    assert "--json" in out and "Print data for programs." in out
+    assert "--json" in out and "JSON output for programs" in out
 
 
 def test_version():
@@ -159,7 +159,7 @@ def test_a_model_of_very_many_joints_is_told_at_once(tmp_path):
     )
     (tmp_path / "chain.urdf").write_text(f'<robot name="chain">{links}{joints}</robot>')
     told = f"report: {terminal.MANY_JOINTS + 1} joints may take many minutes, and much memory (Ctrl-C ends it)\n"
-    where = ("report", tmp_path / "chain.urdf", "-o", tmp_path / "chain.html", "--sections", "findings")
+    where = ("report", tmp_path / "chain.urdf", "-o", tmp_path / "chain.html", "--only", "findings")
     assert told in run(*where).stderr
     assert told not in run("report", "planar-2r", *where[2:]).stderr
 
@@ -188,7 +188,7 @@ TAKE_ROBOTS = {
     "equations": (),
     "properties": (),
     "bounds": (),
-    "convert": ("--to", "urdf"),
+    "convert": ("--format", "urdf"),
     "simulate": (),
     "compare": (),
     "tune": (),
@@ -224,7 +224,7 @@ def test_an_unreadable_file(tmp_path):
 def test_exit_codes_of_the_program():
     ran = program("info", "nosuch")
     out, told = ran.communicate(timeout=60)
-    assert ran.returncode == 1 and told.startswith("Error: unknown robot 'nosuch'") and not out
+    assert ran.returncode == 2 and "'nosuch'" in told and not out
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes end otherwise elsewhere")
@@ -286,7 +286,7 @@ class Finder:
 sys.meta_path.insert(0, Finder)
 signal.signal(signal.SIGINT, getattr(signal, handler))
 import dalembert.__main__
-sys.argv = ["dalembert", "fk", "planar-1r", "--q", "1", "--json"]
+sys.argv = ["dalembert", "fk", "planar-1r", "--q0", "1", "--json"]
 dalembert.__main__.run()
 """
 
@@ -316,30 +316,30 @@ TENDON = """<mujoco><worldbody><body><joint name="a"/><geom size="0.1"/></body><
 <tendon><fixed name="t" stiffness="5"><joint joint="a" coef="1"/></fixed></tendon></mujoco>"""
 
 
-def test_strict_and_allow_reach_commands_that_load_for_themselves(tmp_path: Path):
+def test_strict_and_ignore_reach_commands_that_load_for_themselves(tmp_path: Path):
     urdf, mjcf = tmp_path / "arm.urdf", tmp_path / "arm.xml"
     urdf.write_text(NEGATIVE)
     mjcf.write_text(TENDON)
     assert "it loads" in run("check", str(urdf), code=1).output
-    assert "it does not load" in run("--strict", "check", str(urdf), code=1).output
+    assert "it does not load" in run("check", str(urdf), "--strict", code=1).output
     run("verify", str(urdf), "--states", "4")
     for against in ((), ("--against", str(urdf))):
         first = "planar-2r" if against else str(urdf)
-        assert "the radius of a visual" in run("--strict", "verify", first, *against, "--states", "4", code=1).output
+        assert "the radius of a visual" in run("verify", first, *against, "--strict", "--states", "4", code=1).output
     for command in (("check",), ("verify", "--states", "4")):
-        assert "--allow tendons" in words(run(*command, str(mjcf), code=1).output)
-        run("--allow", "tendons,actuators", *command, str(mjcf))
+        assert "--ignore tendons" in words(run(*command, str(mjcf), code=1).output)
+        run(*command, str(mjcf), "--ignore", "tendons,actuators")
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--strict", "robots"), "--strict has no effect here: 'dalembert robots' reads no file"),
-        (("--allow", "tendons", "cache"), "--allow has no effect here: 'dalembert cache' reads no file"),
-        (("--strict", "check", "--rules"), "--strict has no effect here"),
-        (("--strict", "tune", "--den", "1,3,3,1"), "--strict has no effect here"),
-        (("--allow", "tendon", "info", "panda"), "unknown entry of --allow 'tendon'; did you mean 'tendons'?"),
+        (("robots", "--strict"), "No such option '--strict'"),
+        (("--strict", "info", "panda"), "Write it after the command"),
+        (("check", "--rules", "--strict"), "--strict has no effect here"),
+        (("tune", "--den", "1,3,3,1", "--strict"), "--strict has no effect here"),
+        (("info", "panda", "--ignore", "tendon"), "'tendons'"),
     ],
 )
-def test_strict_and_allow_where_nothing_is_read(arguments, says):
+def test_strict_and_ignore_where_nothing_is_read(arguments, says):
     assert says in words(run(*arguments, code=2).output)

@@ -43,7 +43,7 @@ def test_contacts(logs, tmp_path):
     quiet, touched, _ = logs
     out, picture, source = tmp_path / "contacts.csv", tmp_path / "contacts.svg", tmp_path / "watch.c"
     where = ("observe", "planar-2r", touched, "--calibrate", quiet, "--components", "f_x,f_y")
-    got = data(*where, "--false-alarms", "5", "-o", out, "--plot", picture, "--c", source)
+    got = data(*where, "--false-alarms", "5", "-o", out, "--plot", picture, "-o", source)
     assert [round(c["alarm"]) for c in got["contacts"]] == [20, 40]
     assert np.allclose(got["contacts"][0]["wrench"][:2], [0, 8], atol=2)
     assert got["false_alarms"]["asked"] == 5.0 and got["false_alarms"]["interval"][1] > 5
@@ -86,5 +86,5 @@ def test_wrong_words(logs):
     assert "--first has no effect here" in words(said.output)
     assert "--force has no effect" in words(run("observe", "planar-2r", touched, "--force", code=2).output)
     assert "these are 2 logs" in words(run("observe", "planar-2r", touched, quiet, code=2).output)
-    assert "2 possible" not in run("observe", "planar-2r", touched, "--frame", "nowhere", code=1).output
+    assert "2 possible" not in run("observe", "planar-2r", touched, "--frame", "nowhere", code=2).output
     assert "component of a wrench" in words(run("observe", "planar-2r", touched, "--components", "f", code=2).output)

@@ -14,7 +14,7 @@ def test_robots():
     out = result.output
     assert result.stderr == ""  # what one robot's file is warned of is for who loads it
     assert all(name in out for name in dl.robots.names())
-    rows = {row["name"]: row for row in data("robots")}
+    rows = {row["name"]: row for row in data("robots")["robots"]}
     assert rows["scara"]["kinds"] == "RRPR" and rows["panda"]["joints"] == 7
 
 
@@ -46,7 +46,7 @@ def test_info():
 
 
 def test_closed_chains_are_told():
-    row = next(row for row in data("robots") if row["name"] == "stewart")
+    row = next(row for row in data("robots")["robots"] if row["name"] == "stewart")
     assert row["loops"] == 6 and row["kinds"] == "PPPRRR" + "RRP" * 6
     card = data("info", "four-bar")
     assert card["loops"] == [
@@ -60,20 +60,20 @@ def test_closed_chains_are_told():
 
 
 def test_dynamics():
-    out = run("dynamics", "planar-2r", "--q", "30deg,60deg", "--qd", "1 0").output
+    out = run("dynamics", "planar-2r", "--q0", "30deg,60deg", "--qd0", "1 0").output
     assert "2.1667" in out and "e-1" not in out  # no rounding noise in tables
-    d = data("dynamics", "planar-2r", "--q", "0.1,0.2", "--qd", "1,2", "--qdd", "3,4")
+    d = data("dynamics", "planar-2r", "--q0", "0.1,0.2", "--qd0", "1,2", "--qdd", "3,4")
     arm = dl.load("planar-2r")
     assert np.allclose(d["tau"], arm.inverse_dynamics([0.1, 0.2], [1, 2], [3, 4]), rtol=1e-15)
     assert np.allclose(d["M"], arm.mass_matrix([0.1, 0.2]), rtol=1e-15)
     middle = data("dynamics", "panda")["q"]
     assert middle[3] == pytest.approx(-1.5708)
-    free, rough = (data("dynamics", "puma560", "--qd", "1,1,1,1,1,1", *f)["tau"] for f in ((), ("--friction",)))
+    free, rough = (data("dynamics", "puma560", "--qd0", "1,1,1,1,1,1", *f)["tau"] for f in ((), ("--friction",)))
     assert rough[0] > free[0] + 5
 
 
 def test_numbers_may_be_negative_and_zero():
-    assert data("dynamics", "planar-2r", "--q", "-0.5,0")["q"] == [-0.5, 0.0]
-    assert data("dynamics", "panda", "--q", "0,0,0,0,0,0,0")["q"] == [0.0] * 7  # not the middle of the limits
-    printed = data("dynamics", "planar-2r", "--q", "−1.5e−3 180°")["q"]  # as copied from a table
+    assert data("dynamics", "planar-2r", "--q0", "-0.5,0")["q"] == [-0.5, 0.0]
+    assert data("dynamics", "panda", "--q0", "0,0,0,0,0,0,0")["q"] == [0.0] * 7  # not the middle of the limits
+    printed = data("dynamics", "planar-2r", "--q0", "−1.5e−3 180°")["q"]  # as copied from a table
     assert printed == [-1.5e-3, pytest.approx(np.pi)]

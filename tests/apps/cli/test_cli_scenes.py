@@ -38,20 +38,20 @@ def test_a_scene_and_its_parts(scene):
     assert (whole["nq"], whole["nv"]) == (8, 7) and whole["home"] == [0, 0.5, 0, 0.1, 0, 0, 0, 1]
     assert "2 joints (8 positions, 7 velocities)" in run("info", scene).output
     for words in (["--robot", "base"], ["--free", "drop"]):
-        assert [j["name"] for j in told(*words, "info", scene)["joints"]] == ["turn"]
-    assert told("--robot", "base", "--base", "planar", "info", scene)["nv"] == 4
+        assert [j["name"] for j in told("info", scene, *words)["joints"]] == ["turn"]
+    assert told("info", scene, "--robot", "base", "--base", "planar")["nv"] == 4
 
 
 def test_states_of_a_floating_robot(scene):
     assert told("fk", scene, "--frame", "cube")["poses"][0]["xyz"] == [0.5, 0.0, 0.1]
     q = "30deg,1,2,3,0,0,0,1"
-    assert told("fk", scene, "--frame", "cube", "--q", q)["poses"][0]["xyz"] == [1.0, 2.0, 3.0]
+    assert told("fk", scene, "--frame", "cube", "--q0", q)["poses"][0]["xyz"] == [1.0, 2.0, 3.0]
     terms = told("dynamics", scene)
     assert len(terms["M"]) == 7 and terms["g"][3] == pytest.approx(9.81 * 1.0)
     assert "loose_vz" in run("dynamics", scene).output
     fall = told("simulate", scene, "--duration", "0.1")
     assert fall["q"][3] == pytest.approx(0.1 - 0.5 * 9.81 * 0.01, abs=1e-9) and fall["status"] == "finished"
-    certificate = told("--robot", "cube", "verify", scene, "--states", "4")
+    certificate = told("verify", scene, "--robot", "cube", "--states", "4")
     assert certificate["ok"] if "ok" in certificate else certificate["passed"]
     assert told("bench", scene, "--states", "64", "--tip", "arm")["rows"]
 
@@ -59,16 +59,16 @@ def test_states_of_a_floating_robot(scene):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["fk", "{}", "--q", "0,1deg,0,0,0,0,0,1"], "joint 'loose_x' slides: '1deg' is no length in m"),
-        (["fk", "{}", "--q", "0,1,0,0,0,0,0,1deg"], "is no angle: '1deg'"),
+        (["fk", "{}", "--q0", "0,1deg,0,0,0,0,0,1"], "joint 'loose_x' slides: '1deg' is no length in m"),
+        (["fk", "{}", "--q0", "0,1,0,0,0,0,0,1deg"], "is no angle: '1deg'"),
         (
-            ["fk", "{}", "--frame", "cube", "--q", "0,1,0,0,0,0,0,2"],
-            "the quaternion of joint 'loose' in --q has length 2",
+            ["fk", "{}", "--frame", "cube", "--q0", "0,1,0,0,0,0,0,2"],
+            "the quaternion of joint 'loose' in --q0 has length 2",
         ),
         (["compare", "{}", "--tip", "arm"], "whose positions are no vector"),
-        (["--robot", "bse", "info", "{}"], "unknown root body 'bse'; did you mean 'base'?"),
-        (["--base", "floating", "check", "{}"], "--base has no effect here: a file is checked as it is"),
-        (["--free", "drop", "robots"], "--free has no effect here: 'dalembert robots' reads no file"),
+        (["info", "{}", "--robot", "bse"], "unknown root body 'bse'; did you mean 'base'?"),
+        (["check", "{}", "--base", "floating"], "--base has no effect here: a file is checked as it is"),
+        (["--free", "drop", "info", "{}"], "No such option '--free' here. Write it after the command."),
     ],
 )
 def test_what_has_no_answer_is_a_sentence(scene, words, sentence):

@@ -88,7 +88,7 @@ def _read(descriptor: int) -> bytes:
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "cp437"])
 def test_symbols_are_spelled_where_the_encoding_lacks_them(encoding):
-    ran = program("dynamics", "planar-1r", "--q", "2", env={"PYTHONIOENCODING": encoding}, encoding=encoding)
+    ran = program("dynamics", "planar-1r", "--q0", "2", env={"PYTHONIOENCODING": encoding}, encoding=encoding)
     out, told = ran.communicate(timeout=60)
     assert ran.returncode == 0 and "?" not in out and not told
     head = next(line for line in out.splitlines() if line.startswith("joint "))

@@ -179,14 +179,14 @@ def test_the_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     opened = []
     monkeypatch.setattr("click.launch", opened.append)
-    arguments = ["page", "planar-1r", "--controllers", "none,pd", "--embed", "--q", "30deg", "--motion", "1", "--open"]
+    arguments = ["page", "planar-1r", "--controller", "none,pd", "--embed", "--q0", "30deg", "--through", "1", "--open"]
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0 and "wrote planar-1r.html: " in result.output and "under none, pd" in result.output
     assert opened == [(tmp_path / "planar-1r.html").resolve().as_uri()]
-    result = CliRunner().invoke(main, ["page", "planar-1r", "--controllers", "none", "-o", "a.html", "--json"])
+    result = CliRunner().invoke(main, ["page", "planar-1r", "--controller", "none", "-o", "a.html", "--json"])
     assert json.loads(result.stdout)["controllers"] == ["none"]
-    result = CliRunner().invoke(main, ["page", "planar-1r", "--panels", "graphs"])
-    assert result.exit_code == 1 and "unknown panel 'graphs'" in result.output
+    result = CliRunner().invoke(main, ["page", "planar-1r", "--only", "graphs"])
+    assert result.exit_code == 2 and "'graphs'" in result.output
 
 
 def test_the_runtime_stands_in_a_scope_of_its_own(written):

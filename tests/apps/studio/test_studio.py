@@ -229,15 +229,15 @@ def run(monkeypatch, *arguments: str, code: int = 0):
 
 
 def test_the_command(monkeypatch):
-    out = run(monkeypatch, "planar-2r", "--port", "0", "--no-browser", "--q", "30deg,60deg").output
+    out = run(monkeypatch, "planar-2r", "--address", "127.0.0.1:0", "--no-browser", "--q0", "30deg,60deg").output
     assert "planar-2r is at http://127.0.0.1:" in out and "Ctrl-C ends it" in out and "closed" in out
-    data = json.loads(run(monkeypatch, "planar-2r", "--port", "0", "--no-browser", "--json").stdout)
+    data = json.loads(run(monkeypatch, "planar-2r", "--address", "127.0.0.1:0", "--no-browser", "--json").stdout)
     assert data["robot"] == "planar-2r" and data["notes"] == []
     opened = []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    run(monkeypatch, "planar-2r", "--port", "0")
+    run(monkeypatch, "planar-2r", "--address", "127.0.0.1:0")
     assert len(opened) == 1 and opened[0].startswith("http://127.0.0.1:")
-    said = run(monkeypatch, "planar-2r", "--port", "0", "--no-browser", "--host", "0.0.0.0").output
+    said = run(monkeypatch, "planar-2r", "--address", "0.0.0.0:0", "--no-browser").output
     assert "every machine that reaches 0.0.0.0 can use this page" in said
 
 
@@ -246,13 +246,15 @@ def test_wrong_uses_of_the_command(monkeypatch, tmp_path):
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = str(other.getsockname()[1])
-        out = run(monkeypatch, "planar-2r", "--no-browser", "--port", port, code=1).output
+        out = run(monkeypatch, "planar-2r", "--no-browser", "--address", f"127.0.0.1:{port}", code=1).output
         assert f"port {port} on 127.0.0.1 is taken by another program" in out
-    assert "did you mean 'panda'?" in run(monkeypatch, "pandaa", "--no-browser", code=1).output
-    assert "2 numbers are needed" in run(monkeypatch, "planar-2r", "--no-browser", "--q", "1", code=2).output
-    assert "70000" in run(monkeypatch, "planar-2r", "--port", "70000", code=2).output
+    assert "did you mean 'panda'?" in run(monkeypatch, "pandaa", "--no-browser", code=2).output
+    assert "2 numbers are needed" in run(monkeypatch, "planar-2r", "--no-browser", "--q0", "1", code=2).output
+    assert "70000" in run(monkeypatch, "planar-2r", "--address", "127.0.0.1:70000", code=2).output
     (tmp_path / "log.csv").write_text("nothing\n")
-    run(monkeypatch, "planar-2r", "--port", "0", "--no-browser", "--log", str(tmp_path / "log.csv"), code=1)
+    run(
+        monkeypatch, "planar-2r", "--address", "127.0.0.1:0", "--no-browser", "--log", str(tmp_path / "log.csv"), code=1
+    )
 
 
 # Whoever started the tests may ignore interrupts, and a program that is started inherits that.
@@ -265,7 +267,17 @@ os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent as a signal of POSIX")
 def test_ctrl_c_closes_it():
-    command = [sys.executable, "-m", "dalembert", "studio", "planar-2r", "--port", "0", "--no-browser", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "dalembert",
+        "studio",
+        "planar-2r",
+        "--address",
+        "127.0.0.1:0",
+        "--no-browser",
+        "--json",
+    ]
     command = [sys.executable, "-c", HEARD, *command[1:]]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

@@ -22,6 +22,7 @@ from dalembert.identification.excitation.problem import (
     d_optimal,
 )
 from dalembert.identification.fit.regressor import Columns, base, coupling_of
+from errors import raises
 from tolerances import DIFFERENCE, ROUNDING, error
 
 LIMITS = {"position": (-2.5, 2.5), "velocity": 2.0, "acceleration": 10.0, "torque": 200.0}
@@ -100,7 +101,7 @@ def test_criteria_are_what_they_say():
     assert abs(condition_number(A) / np.linalg.cond(unit) - 1) < 1e-9
     assert condition_number(np.zeros((5, 2))) == np.inf
     assert condition_number(np.ones((5, 2))) == np.inf
-    with pytest.raises(SingularityError, match="some joint does not move"):
+    with raises(SingularityError, "singular"):
         condition(np.diag([1.0, 0.0]))
 
 
@@ -117,8 +118,8 @@ def frictional():
     rows = [
         {
             "a": 0.3,
-            "inertial": dl.Inertial(2.0, (0.01, 0, 0, 0.02, 0, 0.02), dl.Origin((-0.1, 0, 0))),
-            "drive": dl.Drive(0.1, 10.0, damping=0.5, coulomb=(1.0, 0.8), stiffness=3.0, rest=0.2),
+            "inertial": dl.describe.Inertial(2.0, (0.01, 0, 0, 0.02, 0, 0.02), dl.describe.Origin((-0.1, 0, 0))),
+            "drive": dl.describe.Drive(0.1, 10.0, damping=0.5, coulomb=(1.0, 0.8), stiffness=3.0, rest=0.2),
         }
     ] * 2
     return dl.Robot.from_dh(rows, gravity=(0, -9.81, 0))
@@ -310,7 +311,7 @@ def test_the_table_can_be_played(tmp_path):
     assert np.array_equal(data[:, 7:], e.robot.inverse_dynamics(q, qd, qdd, friction=True))
     difference = np.gradient(data[:, 1], data[:, 0])
     assert np.abs(difference - data[:, 3])[1:-1].max() < 0.02
-    with pytest.raises(InputError, match="no whole number of steps"):
+    with raises(InputError, "conflict rate"):
         e.to_csv(tmp_path / "play.csv", 7.3)
     with pytest.raises(InputError, match="cannot be written"):
         e.to_csv(tmp_path / "nowhere" / "play.csv", 50)
@@ -340,42 +341,42 @@ def test_an_identification_from_the_motion_is_as_good_as_promised():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"duration": 3.0, "base_frequency": 0.5}, "must be whole periods"),
-        ({"duration": -1.0}, "duration is -1"),
-        ({"base_frequency": 0.0}, "base_frequency is 0"),
-        ({"harmonics": 1}, "whole number, at least 2"),
-        ({"harmonics": 2.5}, "whole number, at least 2"),
-        ({"starts": 0}, "starts must be a whole number"),
-        ({"seconds": 0.0}, "seconds is 0"),
-        ({"margin": 0.9}, "share of every range"),
-        ({"noise": (1.0, 0.0, 1.0)}, r"noise\[1\] is 0.0; it must be greater than 0"),
-        ({"noise": (1.0, 2.0)}, "three finite numbers"),
-        ({"velocity": -1.0}, "must be greater than 0"),
-        ({"acceleration": (1, 2)}, "one per joint"),
-        ({"position": 2.0}, "a pair"),
-        ({"position": (1.0, -1.0)}, "leave no range"),
-        ({"workspace": [(0, 0, 1)]}, "HalfSpace"),
-        ({"workspace": [HalfSpace("base", (0, 0, 1), 0.0)]}, "fixed to the base"),
-        ({"workspace": [HalfSpace("tool", (0, 0, 0), 0.0)]}, "not all zero"),
-        ({"workspace": [HalfSpace("tool", (0, 0, 1), 50.0)]}, "no position was found"),
-        ({"torque": 1e-3}, "within its torque limits"),
-        ({"limits": 3}, "robot.limits"),
-        ({"at_rest": 1}, "switch"),
+        ({"duration": 3.0, "base_frequency": 0.5}, "conflict duration"),
+        ({"duration": -1.0}, "out-of-range duration"),
+        ({"base_frequency": 0.0}, "out-of-range base_frequency"),
+        ({"harmonics": 1}, "out-of-range harmonics"),
+        ({"harmonics": 2.5}, "out-of-range harmonics"),
+        ({"starts": 0}, "out-of-range starts"),
+        ({"seconds": 0.0}, "out-of-range seconds"),
+        ({"margin": 0.9}, "out-of-range margin"),
+        ({"noise": (1.0, 0.0, 1.0)}, "out-of-range noise"),
+        ({"noise": (1.0, 2.0)}, "wrong-shape noise"),
+        ({"velocity": -1.0}, "out-of-range velocity"),
+        ({"acceleration": (1, 2)}, "wrong-shape acceleration"),
+        ({"position": 2.0}, "wrong-shape position"),
+        ({"position": (1.0, -1.0)}, "conflict position"),
+        ({"workspace": [(0, 0, 1)]}, "wrong-type"),
+        ({"workspace": [HalfSpace("base", (0, 0, 1), 0.0)]}, "infeasible workspace"),
+        ({"workspace": [HalfSpace("tool", (0, 0, 0), 0.0)]}, "out-of-range normal"),
+        ({"workspace": [HalfSpace("tool", (0, 0, 1), 50.0)]}, "infeasible torque"),
+        ({"torque": 1e-3}, "infeasible torque"),
+        ({"limits": 3}, "wrong-type"),
+        ({"at_rest": 1}, "wrong-type at_rest"),
     ],
 )
 def test_bad_input_gets_a_sentence(options, words):
-    with pytest.raises(InputError, match=words):
+    with raises(InputError, words):
         excite(arm("elbow-3r"), **{**LIMITS, **options})
 
 
 def test_unknown_words_and_unbounded_joints():
-    with pytest.raises(UnknownNameError, match="unknown criterion 'e-optimal'; did you mean 'd-optimal'"):
+    with raises(UnknownNameError, "unknown-name"):
         excite(arm("elbow-3r"), **LIMITS, criterion="e-optimal")
-    with pytest.raises(UnknownNameError, match="unknown friction column"):
+    with raises(UnknownNameError, "unknown-name"):
         excite(arm("elbow-3r"), **LIMITS, friction=("coulomp",))
-    with pytest.raises(UnknownNameError, match="unknown frame"):
+    with raises(UnknownNameError, "unknown-name"):
         excite(arm("elbow-3r"), **LIMITS, workspace=[HalfSpace("tol", (0, 0, 1), 0.0)])
-    with pytest.raises(InputError, match="nothing bounds the motion of"):
+    with raises(InputError, "missing position"):
         excite(frictional())
-    with pytest.raises(InputError, match="the box of 'tool' is empty"):
+    with raises(InputError, "wrong-order lower"):
         box("tool", (1, 0, 0), (0, 1, 1))

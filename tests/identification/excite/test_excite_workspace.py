@@ -16,6 +16,7 @@ from dalembert.identification import HalfSpace, box, excite
 from dalembert.identification.excitation.avoid import find_way, read_start
 from dalembert.identification.excitation.limits import Bandwidth, content_above, find_origins, read_limits, up
 from dalembert.trajectories import minimum_jerk, random_fourier
+from errors import raises
 
 QUICK = {"harmonics": 3, "starts": 1, "seconds": 1e6}
 # UR5e, upright above its base, the wrist bent.
@@ -108,35 +109,35 @@ def test_frames_that_move_level_are_on_one_side_or_the_other():
     level = arm("planar-2r").with_gravity((0, 0, -9.81))
     e = excite(level, **LIMITS, harmonics=2, starts=1, seconds=1e6, floor=0.0)
     assert e.certificate.feasible and not e.certificate.below and not e.certificate.spaces
-    with pytest.raises(InputError, match="wherever the arm moves, a frame is 0.1 m on the wrong side of link2: "):
+    with raises(InputError, "infeasible workspace"):
         excite(level, **LIMITS, floor=0.1)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"floor": {"base": 0.0}}, "'base' is fixed to the base: no motion takes it anywhere"),
-        ({"floor": {"link1": 0.0}}, "'link1' only turns about its origin: no motion takes it anywhere"),
-        ({"floor": "low"}, "floor must be a finite number"),
-        ({"floor": 50.0}, "no position was found"),
-        ({"bandwidth": 0.0}, "bandwidth is 0.0; it must be greater than 0"),
-        ({"stiffness": (1.0, 2.0)}, "one per joint"),
-        ({"bandwidth": 0.45, "harmonics": 5}, r"5 harmonics of 0.1 Hz go up to 0.5 Hz, beyond the drives' bandwidth"),
-        ({"bandwidth": 0.1}, "leaves no two harmonics of 0.1 Hz: choose a base frequency of at most 0.05 Hz"),
-        ({"stiffness": 3.0}, "half the lowest elastic mode"),
-        ({"start": (0.0, 0.0)}, "start has shape"),
-        ({"start": (0.0, 3.0, 0.0)}, "outside the position limits of 'joint2'"),
-        ({"start": (0.0, -1.5, 0.0), "floor": 0.0}, "at the start a frame is .* m on the wrong side of"),
-        ({"start": (0.0, 0.0, 0.0), "at_rest": False}, "begins at speed"),
+        ({"floor": {"base": 0.0}}, "infeasible workspace"),
+        ({"floor": {"link1": 0.0}}, "infeasible workspace"),
+        ({"floor": "low"}, "wrong-type floor"),
+        ({"floor": 50.0}, "infeasible torque"),
+        ({"bandwidth": 0.0}, "out-of-range bandwidth"),
+        ({"stiffness": (1.0, 2.0)}, "wrong-shape stiffness"),
+        ({"bandwidth": 0.45, "harmonics": 5}, "conflict harmonics"),
+        ({"bandwidth": 0.1}, "conflict frequency"),
+        ({"stiffness": 3.0}, "conflict frequency"),
+        ({"start": (0.0, 0.0)}, "wrong-shape start"),
+        ({"start": (0.0, 3.0, 0.0)}, "out-of-range start"),
+        ({"start": (0.0, -1.5, 0.0), "floor": 0.0}, "infeasible start"),
+        ({"start": (0.0, 0.0, 0.0), "at_rest": False}, "conflict start"),
     ],
 )
 def test_bad_input_gets_a_sentence(options, words):
-    with pytest.raises(InputError, match=words):
+    with raises(InputError, words):
         excite(arm("elbow-3r"), **{**LIMITS, "starts": 1, "seconds": 1e6, **options})
 
 
 def test_unknown_frames():
-    with pytest.raises(UnknownNameError, match="did you mean 'tool'"):
+    with raises(UnknownNameError, "unknown-name"):
         excite(arm("elbow-3r"), **LIMITS, floor={"tol": 0.0})
 
 
@@ -205,7 +206,7 @@ def test_a_way_goes_round_where_straight_it_would_go_through():
     assert find_way(robot, limits, a, a, peaks, np.random.default_rng(0)) is None
     assert np.array_equal(read_start(robot, limits, a), a)
     tight = read_limits(robot, None, (-3.1, 3.1), 3.0, 10.0, 500.0, [HalfSpace("tool", (1, 0, 0), 1.9)])
-    with pytest.raises(InputError, match="start elsewhere"):
+    with raises(InputError, "infeasible start"):
         find_way(robot, tight, np.zeros(2), np.array([3.0, 0.0]), peaks, np.random.default_rng(0))
 
 
@@ -224,7 +225,7 @@ def test_limits_of_zero_are_nobodys():
     """A description has zeros where its author knew nothing."""
     robot = arm("elbow-3r")
     own = replace(robot.limits, effort=np.array([10.0, 0.0, 10.0]))
-    with pytest.raises(InputError, match="limits the torque of 'joint2' to zero: give limits of torque"):
+    with raises(InputError, "conflict torque"):
         excite(robot, limits=own, velocity=1.0)
     assert np.isfinite(read_limits(robot, own, (-1, 1), 1.0, None, 50.0).upper["torque"]).all()
 
@@ -250,13 +251,13 @@ def test_by_default_the_floor_and_the_arm_itself_are_avoided():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"avoid": False, "clear": 0.1}, "leave it out, or avoid=False"),
-        ({"avoid": 3}, "avoid is a dl.World"),
-        ({"clear": -1.0}, "clear is -1.0"),
-        ({"avoid": dl.World().floor(2.0)}, "clear of itself and of floor"),
-        ({"start": (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)}, "at the start there is less than 0.01 m between wrist_2_link and"),
+        ({"avoid": False, "clear": 0.1}, "no-effect clear"),
+        ({"avoid": 3}, "wrong-type avoid"),
+        ({"clear": -1.0}, "out-of-range clear"),
+        ({"avoid": dl.World().floor(2.0)}, "infeasible torque"),
+        ({"start": (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)}, "infeasible start"),
     ],
 )
 def test_what_cannot_be_avoided_is_said(options, words):
-    with pytest.raises(InputError, match=words):
+    with raises(InputError, words):
         excite(arm("ur5e"), **QUICK, **options)

@@ -16,6 +16,7 @@ from dalembert.identification.fit.estimate import least_squares
 from dalembert.identification.fit.identify import identify
 from dalembert.identification.fit.regression import compress
 from dalembert.identification.fit.regressor import Columns, base
+from errors import raises
 
 
 def off(robot: dl.Robot, found: dl.Robot) -> float:
@@ -68,7 +69,7 @@ def test_massless_links_and_known_bodies():
     known = {name: x for name, x in values.items() if name.startswith("link2:")}
     result = identify(light, run, fixed=known)
     assert result.consistent.feasible and off(light, result.robot) < 1e-6
-    with pytest.raises(dl.InputError, match="no physically consistent parameters .* fixed values"):
+    with raises(dl.InputError, "infeasible consistent"):
         identify(light, run, fixed={"link3:m": 0.0, "link3:mx": 1.0})
 
 

@@ -23,6 +23,7 @@ from dalembert.identification.fit.regression import compress
 from dalembert.identification.fit.regressor import Columns, base
 from dalembert.identification.log.samples import Samples
 from dalembert.reference import Reference
+from errors import raises
 
 
 def motion(robot: dl.Robot, seconds: float = 10.0, rate: float = 100.0, seed: int = 0, size: float = 0.6):
@@ -334,11 +335,11 @@ def test_gains_by_a_weighed_part():
 def test_gains_without_anything_known_are_refused():
     robot = dl.load("planar-2r")
     run = true_samples(robot)
-    with pytest.raises(dl.InputError, match="nothing is known in newtons: currents alone .* factor; carry a"):
+    with raises(dl.InputError, "missing payload"):
         drive_gains(Columns(robot), run)
-    with pytest.raises(dl.InputError, match="nothing is known in newtons"):
+    with raises(dl.InputError, "missing payload"):
         drive_gains(Columns(robot), run, run, payload={"m": 0.0})
-    with pytest.raises(dl.InputError, match="cannot be told from what is looked for"):
+    with raises(dl.InputError, "singular payload"):
         drive_gains(Columns(robot, fixed={"link1:m": 2.0, "link2:m": 1.0}), run)
 
 
@@ -346,35 +347,38 @@ def test_gains_without_anything_known_are_refused():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda c, b, s: robust_least_squares(c, b, s, "hubert"), "did you mean 'huber'"),
-        (lambda c, b, s: robust_least_squares(c, b, s, constant=0.0), "constant is 0.0; it must be greater than 0"),
-        (lambda c, b, s: robust_least_squares(c, b, []), "there are no samples"),
-        (lambda c, b, s: robust_least_squares(c, b, s.part(slice(0, 3))), "fewer equations"),
-        (lambda c, b, s: robust_least_squares(c, b, replace(s, tau=s.tau * np.nan)), "tau of the samples has"),
-        (lambda c, b, s: robust_least_squares(c, b, 3), "must be Samples"),
-        (lambda c, b, s: instrumental_variables(c, b, s, s.part(slice(0, 50))), "their lengths differ"),
-        (lambda c, b, s: instrumental_variables(c, b, s, replace(s, q=s.q[:, :1])), "q of Samples has shape"),
-        (lambda c, b, s: instrumental_variables(c, b, s, replace(s, qdd=0 * s.qdd, qd=0 * s.qd)), "motion is too poor"),
-        (lambda c, b, s: reference_instruments(Table(s.t, s.q[:, :1], s.q, s.q), s), "moves 1 joints"),
-        (lambda c, b, s: nonlinear_friction(c, s, "stribek"), "did you mean 'stribeck'"),
-        (lambda c, b, s: nonlinear_friction(c, s, free=("sped",)), "did you mean 'speed'"),
-        (lambda c, b, s: nonlinear_friction(c, s, free=()), "no nonlinear parameter is free"),
-        (lambda c, b, s: nonlinear_friction(Columns(c.robot, ("viscous",)), s), "needs the column 'coulomb'"),
-        (lambda c, b, s: nonlinear_friction(c, replace(s, qd=s.qd * [1, 0])), "joint2 never moves"),
-        (lambda c, b, s: drive_gains(c, s, payload={"m": 3.0}), "go together"),
-        (lambda c, b, s: drive_gains(c, s, s, payload={"mass": 3.0}), "unknown parameter of a payload"),
-        (lambda c, b, s: drive_gains(c, s, s, payload={"m": -3.0}), "must not be negative"),
-        (lambda c, b, s: drive_gains(c, s, s, payload={"m": np.inf}), "not finite"),
-        (lambda c, b, s: drive_gains(c, s, s, payload={"m": 3.0}, frame="base"), "fixed to the base"),
+        (lambda c, b, s: robust_least_squares(c, b, s, "hubert"), "unknown-name"),
+        (lambda c, b, s: robust_least_squares(c, b, s, constant=0.0), "out-of-range constant"),
+        (lambda c, b, s: robust_least_squares(c, b, []), "too-few samples"),
+        (lambda c, b, s: robust_least_squares(c, b, s.part(slice(0, 3))), "too-few"),
+        (lambda c, b, s: robust_least_squares(c, b, replace(s, tau=s.tau * np.nan)), "not-finite tau"),
+        (lambda c, b, s: robust_least_squares(c, b, 3), "wrong-type"),
+        (lambda c, b, s: instrumental_variables(c, b, s, s.part(slice(0, 50))), "conflict instruments"),
+        (lambda c, b, s: instrumental_variables(c, b, s, replace(s, q=s.q[:, :1])), "wrong-shape q"),
+        (
+            lambda c, b, s: instrumental_variables(c, b, s, replace(s, qdd=0 * s.qdd, qd=0 * s.qd)),
+            "singular instruments",
+        ),
+        (lambda c, b, s: reference_instruments(Table(s.t, s.q[:, :1], s.q, s.q), s), "conflict reference"),
+        (lambda c, b, s: nonlinear_friction(c, s, "stribek"), "unknown-name"),
+        (lambda c, b, s: nonlinear_friction(c, s, free=("sped",)), "unknown-name"),
+        (lambda c, b, s: nonlinear_friction(c, s, free=()), "missing free"),
+        (lambda c, b, s: nonlinear_friction(Columns(c.robot, ("viscous",)), s), "missing friction"),
+        (lambda c, b, s: nonlinear_friction(c, replace(s, qd=s.qd * [1, 0])), "too-few samples"),
+        (lambda c, b, s: drive_gains(c, s, payload={"m": 3.0}), "conflict payload"),
+        (lambda c, b, s: drive_gains(c, s, s, payload={"mass": 3.0}), "unknown-name"),
+        (lambda c, b, s: drive_gains(c, s, s, payload={"m": -3.0}), "out-of-range payload"),
+        (lambda c, b, s: drive_gains(c, s, s, payload={"m": np.inf}), "not-finite payload"),
+        (lambda c, b, s: drive_gains(c, s, s, payload={"m": 3.0}, frame="base"), "wrong-structure frame"),
         (
             lambda c, b, s: drive_gains(
                 c, replace(s, tau=s.tau * [1, 0]), replace(s, tau=s.tau * [1, 0]), payload={"m": 3.0}
             ),
-            "nothing but zeros was recorded for joint2",
+            "wrong-value samples",
         ),
     ],
 )
 def test_bad_input_is_named(call, text):
     _, columns, b, _, clean = setting("planar-2r", seconds=2.0)
-    with pytest.raises(dl.DalembertError, match=text):
+    with raises(dl.DalembertError, text):
         call(columns, b, clean)

@@ -13,6 +13,7 @@ from dalembert.describe.description import Description, Joint, Link, Origin
 from dalembert.identification.fit.groupings import Groupings, _not_spanned, groupings
 from dalembert.identification.fit.regressor import Columns, base
 from dalembert.symbolic.equations import Equations
+from errors import raises
 
 RIGHT = math.pi / 2
 # Stäubli RX-90 in modified DH: D3 and RL4 of Khalil & Dombre 2002.
@@ -287,23 +288,28 @@ def askew(axis: tuple[float, float, float]) -> dl.Robot:
 def test_quotients_are_refused():
     """About an axis askew in its frame Ixy counts 2 a_y/a_x times in Ixx: a number, but no polynomial."""
     same_as_numbers(groupings(askew((0.6, 0.8, 0.0))), askew((0.6, 0.8, 0.0)), False)
-    with pytest.raises(dl.InputError, match=r"'askew' are no polynomials of low degree in .*not spanned.*`base`"):
+    with raises(dl.InputError, "unsupported robot"):
         groupings(askew((1 / 3, 2 / 3, 2 / 3)))
 
 
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: groupings(robot("planar-2r"), symbolic=["l9"]), "unknown parameter 'l9'"),
-        (lambda: groupings(robot("planar-2r"), symbolic="length"), "is none of"),
-        (lambda: groupings(robot("four-bar")), "use dalembert.Constrained"),
-        (lambda: groupings(oblique(*np.linspace(0.1, 0.9, 9))), "more than 6 fixed angles"),
-        (lambda: found("planar-2r").coefficient("link1:m", "link2:m"), "unknown kept parameter 'link1:m'"),
-        (lambda: found("planar-2r").coefficient("link1:mx", "link1:my"), "unknown left-out parameter"),
-        (lambda: found("planar-2r").coefficient(6, 0), "they go from 0 to 5"),
-        (lambda: found("planar-2r").coefficient(-1, 0), "they go from 0 to 5"),
+        (lambda: groupings(robot("planar-2r"), symbolic=["l9"]), "unknown-name"),
+        (lambda: groupings(oblique(*np.linspace(0.1, 0.9, 9))), "unsupported robot"),
+        (lambda: found("planar-2r").coefficient("link1:m", "link2:m"), "unknown-name"),
+        (lambda: found("planar-2r").coefficient("link1:mx", "link1:my"), "unknown-name"),
+        (lambda: found("planar-2r").coefficient(6, 0), "out-of-range which"),
+        (lambda: found("planar-2r").coefficient(-1, 0), "out-of-range which"),
     ],
 )
 def test_bad_input(call, text):
-    with pytest.raises(dl.DalembertError, match=text):
+    with raises(dl.DalembertError, text):
         call()
+
+
+def test_words_and_loops_that_have_no_groupings():
+    with pytest.raises(dl.DalembertError):
+        groupings(robot("planar-2r"), symbolic="length")
+    with pytest.raises(dl.DalembertError):
+        groupings(robot("four-bar"))

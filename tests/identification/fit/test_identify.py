@@ -20,6 +20,7 @@ from dalembert.identification.fit.robot import predict_torques
 from dalembert.identification.log.prepare import prepare
 from dalembert.identification.log.samples import Log, Samples, find_direction
 from dalembert.spatial.rotation import from_rpy, to_rpy
+from errors import raises
 from trees import random_tree
 
 
@@ -219,7 +220,9 @@ def test_a_robot_predicts_samples_with_the_direction_of_their_friction():
     robot = dl.load("planar-2r")
     offset = dl.friction.friction("offset", offset=0.3)
     d = robot.description
-    drives = iter([dl.Drive(damping=0.3, coulomb=(2.0, 1.5)), dl.Drive(coulomb=(1.0, 1.0), friction=(offset,))])
+    drives = iter(
+        [dl.describe.Drive(damping=0.3, coulomb=(2.0, 1.5)), dl.describe.Drive(coulomb=(1.0, 1.0), friction=(offset,))]
+    )
     joints = tuple(replace(j, drive=next(drives)) if j.kind == "revolute" else j for j in d.joints)
     robot = dl.Robot(replace(d, joints=joints))
     t, q, qd, qdd = motion(robot, rate=500.0)
@@ -285,7 +288,7 @@ def test_many_logs_on_a_cluster():
         together = compress_many(columns, b, runs, client=client)
     np.testing.assert_array_equal(alone.triangles, together.triangles)
     assert alone.rows == 3000
-    with pytest.raises(dl.InputError, match="no log"):
+    with raises(dl.InputError, "too-few runs"):
         compress_many(columns, b, [])
 
 
@@ -486,29 +489,29 @@ def test_poor_motions_are_told_by_name():
     assert all(abs(values[name] - x) < 1e-6 for name, x in described.items())
     assert found.held_out_consistent.total < 0.05 and found.estimate.condition < 100
     assert not {"joint2:viscous", "joint2:rotor"} & set(found.essential())
-    with pytest.raises(dl.SingularityError, match=r"does not excite 'planar-2r' enough: .*joint2"):
+    with raises(dl.SingularityError, "singular data"):
         identify(robot, moved([0.0, 0.0]))
 
 
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda r, s: identify(r, s, method="wieghted"), "did you mean 'weighted'"),
-        (lambda r, s: identify(r, s, holdout=2), "holdout must be"),
-        (lambda r, s: identify(r, []), "no samples"),
-        (lambda r, s: identify(r, [1]), "takes a Log or Samples"),
-        (lambda r, s: identify(r, s, cutoff=5.0), "prepare a log"),
-        (lambda r, s: identify(dl.load("panda"), s), "the samples have 2 joints"),
-        (lambda r, s: identify(r, s, friction=("viscos",)), "did you mean 'viscous'"),
-        (lambda r, s: identify(r, s, fixed={"link9:m": 1.0}), "unknown parameter"),
-        (lambda r, s: identify(r, s, fixed={"link1:m": np.nan}), "not finite"),
-        (lambda r, s: identify(r, s, coupling=[[1, 0], [0, 0]]), "without zeros on its diagonal"),
-        (lambda r, s: identify(r, s, parallel=0), "parallel must be"),
-        (lambda r, s: identify_payload(r, s, "base"), "fixed to the base"),
-        (lambda r, s: identify(r, s.part(slice(0, 3))), "fewer"),
+        (lambda r, s: identify(r, s, method="wieghted"), "unknown-name"),
+        (lambda r, s: identify(r, s, holdout=2), "out-of-range holdout"),
+        (lambda r, s: identify(r, []), "too-few data"),
+        (lambda r, s: identify(r, [1]), "wrong-type"),
+        (lambda r, s: identify(r, s, cutoff=5.0), "no-effect preparation"),
+        (lambda r, s: identify(dl.load("panda"), s), "conflict data"),
+        (lambda r, s: identify(r, s, friction=("viscos",)), "unknown-name"),
+        (lambda r, s: identify(r, s, fixed={"link9:m": 1.0}), "unknown-name"),
+        (lambda r, s: identify(r, s, fixed={"link1:m": np.nan}), "not-finite fixed"),
+        (lambda r, s: identify(r, s, coupling=[[1, 0], [0, 0]]), "wrong-shape coupling"),
+        (lambda r, s: identify(r, s, parallel=0), "wrong-value parallel"),
+        (lambda r, s: identify_payload(r, s, "base"), "wrong-structure frame"),
+        (lambda r, s: identify(r, s.part(slice(0, 3))), "too-few"),
     ],
 )
 def test_bad_input_is_named(call, text):
     robot = dl.load("planar-2r")
-    with pytest.raises(dl.DalembertError, match=text):
+    with raises(dl.DalembertError, text):
         call(robot, true_samples(robot))

@@ -11,6 +11,7 @@ from dalembert.errors import DalembertError
 from dalembert.identification import Columns, Log, base, output_error
 from dalembert.identification.fit.robot import identified
 from dalembert.simulation import Sensors
+from errors import raises
 
 DT, NOISE = 1e-3, 1e-4
 
@@ -107,16 +108,16 @@ def test_a_list_of_logs_is_as_good_as_one():
 @pytest.mark.parametrize(
     ("change", "words", "message"),
     [
-        ({"t": lambda t: t**1.2}, {}, "not even"),
-        ({"joints": lambda j: j[::-1]}, {}, "the log has joints"),
-        ({"q": lambda q: np.where(np.arange(len(q))[:, None] == 5, np.nan, q)}, {}, "q of the log"),
-        ({}, {"window": 1e-3}, "make it longer"),
-        ({}, {"window": 1e3}, "shorten the window"),
-        ({}, {"window": -1.0}, "window"),
-        ({}, {"friction": ("stribeck",)}, "stribeck"),
-        ({}, {"method": "rk5"}, "rk5"),
-        ({}, {"every": 0}, "every"),
-        ({"tau": lambda tau: 1e6 * tau}, {"window": 1.0}, "does not stay finite|cannot tell"),
+        ({"t": lambda t: t**1.2}, {}, "wrong-value log"),
+        ({"joints": lambda j: j[::-1]}, {}, "conflict log"),
+        ({"q": lambda q: np.where(np.arange(len(q))[:, None] == 5, np.nan, q)}, {}, "not-finite q of the log"),
+        ({}, {"window": 1e-3}, "too-few window"),
+        ({}, {"window": 1e3}, "too-few log"),
+        ({}, {"window": -1.0}, "out-of-range window"),
+        ({}, {"friction": ("stribeck",)}, "unknown-name"),
+        ({}, {"method": "rk5"}, "unknown-name"),
+        ({}, {"every": 0}, "out-of-range every"),
+        ({"tau": lambda tau: 1e6 * tau}, {"window": 1.0}, "diverged window"),
     ],
 )
 def test_refusals(change, words, message):
@@ -124,17 +125,17 @@ def test_refusals(change, words, message):
     given = {name: getattr(log, name) for name in ("t", "q", "tau", "joints")}
     for name, edit in change.items():
         given[name] = edit(given[name])
-    with pytest.raises(DalembertError, match=message):
+    with raises(DalembertError, message):
         output_error(arm, Log(**given), **words)
 
 
 def test_what_is_no_robot_and_no_log():
     arm, log = recorded("scara", 2.0)
-    with pytest.raises(DalembertError, match="takes a Robot"):
+    with raises(DalembertError, "wrong-type"):
         output_error("scara", log)
-    with pytest.raises(DalembertError, match="must be a Log"):
+    with raises(DalembertError, "wrong-type"):
         output_error(arm, log.q)
-    with pytest.raises(DalembertError, match="the list is empty"):
+    with raises(DalembertError, "too-few log"):
         output_error(arm, [])
 
 
@@ -143,7 +144,7 @@ def test_a_log_at_rest_tells_nothing_and_torques_in_other_units_no_parameters():
     t = 0.002 * np.arange(1500)
     tau = np.stack((19.0 + 8.0 * np.sin(3.0 * t) + 4.0 * np.sin(7.0 * t), 4.5 + 3.0 * np.cos(5.0 * t)), -1)
     rest = Log(t=t, q=np.zeros((1500, 2)), tau=np.tile([19.62, 4.905], (1500, 1)), joints=tuple(arm.joint_names))
-    with pytest.raises(dl.InputError, match="does not tell the 6 base parameters apart"):
+    with raises(dl.InputError, "singular log"):
         output_error(arm, rest)
     function = dl.Experiment(arm, solver=dl.Solver(every=1), dt=0.002).function(("x0", "inputs.tau"), duration=t[-1])
     q = function(np.zeros(4), tau[:-1])[:, :2]

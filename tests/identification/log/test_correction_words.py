@@ -60,7 +60,7 @@ def test_the_words_of_a_correction_read_the_corrected_log(robot, case, before):
     raw = {"t": log.t, "q": log.q, "qd": log.qd, "tau": log.tau}
     as_read = read_log(raw, robot, settings=before)
     wanted_robot, wanted = correction.apply(robot, as_read)
-    said = LogSettings.from_options(correction.words())
+    said = LogSettings(**correction.settings())
     recording = read_logs([raw], robot, before.corrected(said), look=True)
     (read,) = recording.logs
     for name in ("q", "qd", "tau"):

@@ -14,6 +14,7 @@ from dalembert.identification.log.inspect import first_look
 from dalembert.identification.log.read import read_log
 from dalembert.identification.log.samples import Log
 from dalembert.identification.log.settings import LogSettings
+from dalembert.words import write_value
 
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.ModelWarning")
 ONES = np.ones(6)
@@ -43,6 +44,11 @@ def bare(robot):
     )
 
 
+def words_of(correction):
+    """The settings of a correction as they are typed."""
+    return {name: write_value(value) for name, value in correction.settings().items()}
+
+
 @pytest.fixture(scope="module")
 def robot():
     return dl.load("ur5e")
@@ -65,20 +71,20 @@ def turned(x, j):
 
 
 FAULTS = {
-    "clock": (lambda g: replace(g, t=4 * g.t), {"--columns": "t=none", "--rate": "200"}),
-    "all signs and mN m": (lambda g: replace(g, tau=-1e3 * g.tau), {"--sign": "tau=-1", "--units": "tau=mNm"}),
+    "clock": (lambda g: replace(g, t=4 * g.t), {"columns": "t=none", "rate": "200"}),
+    "all signs and mN m": (lambda g: replace(g, tau=-1e3 * g.tau), {"sign": "tau=-1", "units": "tau=mNm"}),
     "signs and clock": (
         lambda g: replace(g, t=g.t / 2, tau=turned(g.tau, 3)),
-        {"--sign": "tau=1,1,1,-1,1,1", "--columns": "t=none", "--rate": "200"},
+        {"sign": "tau=1,1,1,-1,1,1", "columns": "t=none", "rate": "200"},
     ),
     "a joint that turns the other way": (
         lambda g: replace(g, q=turned(g.q, 2), tau=turned(g.tau, 2)),
-        {"--sign": "q=1,1,-1,1,1,1,tau=1,1,-1,1,1,1"},
+        {"sign": "q=1,1,-1,1,1,1,tau=1,1,-1,1,1,1"},
     ),
-    "turns": (lambda g: replace(g, q=g.q / (2 * np.pi)), {"--units": "q=turn"}),
+    "turns": (lambda g: replace(g, q=g.q / (2 * np.pi)), {"units": "q=turn"}),
     "degrees, torques swapped": (
         lambda g: replace(g, q=np.degrees(g.q), tau=g.tau[:, [0, 2, 1, 3, 4, 5]]),
-        {"--units": "q=deg", "--order": "tau=1,3,2,4,5,6"},
+        {"units": "q=deg", "order": "tau=1,3,2,4,5,6"},
     ),
 }
 
@@ -87,7 +93,7 @@ FAULTS = {
 def test_errors_of_a_log_are_found_together(robot, log, name):
     spoil, words = FAULTS[name]
     look = first_look(robot, spoil(log))
-    assert look.correction.words() == words and look.report.errors
+    assert words_of(look.correction) == words and look.report.errors
     arm, mended = look.correction.apply(robot, spoil(log))
     for made, true in ((mended.t, log.t), (mended.q, log.q), (mended.tau, log.tau)):
         np.testing.assert_allclose(made, true, rtol=1e-6, atol=1e-9)
@@ -100,7 +106,7 @@ def test_gravity_along_another_axis_and_a_wrong_sign(robot, masses):
     g = (0.0, -9.81, 0.0)
     log = log_of(perturbed(robot, 1).with_gravity(g))
     look = first_look(robot if masses else bare(robot), replace(log, tau=turned(log.tau, 1)))
-    assert look.correction.words() == {"--sign": "tau=1,-1,1,1,1,1", "--gravity": "0,-9.81,0"}
+    assert words_of(look.correction) == {"sign": "tau=1,-1,1,1,1,1", "gravity": "0,-9.81,0"}
     assert {f.rule for f in look.report.errors} == {"sign", "tilt"}
     (tilt,) = look.report.of("tilt")
     assert "held out, " in tilt.message and "% of the torques' variance is left instead of " in tilt.message
@@ -150,13 +156,13 @@ def test_the_words_of_a_correction_read_the_file_so(robot, log, tmp_path):
     spoiled = replace(log, q=log.q[:, order], tau=-1e3 * log.tau[:, order], t=2 * log.t)
     file = write_csv(tmp_path / "log.csv", spoiled)
     correction = first_look(robot, read_log(file, robot)).correction
-    words = correction.words()
-    assert set(words) == {"--order", "--sign", "--units", "--columns", "--rate"}
+    words = words_of(correction)
+    assert set(words) == {"order", "sign", "units", "columns", "rate"}
     again = read_log(file, robot, settings=LogSettings.from_options(words))
     np.testing.assert_allclose(again.q, log.q, atol=1e-6)
     np.testing.assert_allclose(again.tau, log.tau, atol=1e-5)
     np.testing.assert_allclose(np.diff(again.t), 0.005, rtol=1e-6)
-    late = read_log(file, robot, settings=LogSettings.from_options({**words, "--lag": "0.01"}))
+    late = read_log(file, robot, settings=LogSettings.from_options({**words, "lag": "0.01"}))
     np.testing.assert_allclose(late.tau[:100], again.tau[2:102], atol=1e-6)
 
 

@@ -15,6 +15,7 @@ from dalembert.errors import InputError
 from dalembert.identification.log.inspect import best_lag, first_look, inspect_log
 from dalembert.identification.log.read import read_log
 from dalembert.identification.log.samples import Log
+from errors import raises
 
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.ModelWarning")
 NOISE = {"noise": 1e-5, "tau_noise": 0.1, "rub": 2.0}
@@ -84,7 +85,7 @@ def test_a_base_that_is_not_upright(robot, tilt, about):
     (item,) = found.of("tilt")
     assert abs(item.evidence - tilt) < 2.5 and not found.of("sign")
     assert "the base does not stand as the model says: gravity lies" in item.sentence and "±" in item.sentence
-    numbers = item.fix.split("((")[1].rstrip(")").split(",")
+    numbers = item.fix.split("[")[1].rstrip("]`").split(",")
     np.testing.assert_allclose([float(x) for x in numbers], g, atol=0.5)
     assert not inspect_log(robot.with_gravity(g), leaning).errors
 
@@ -232,7 +233,7 @@ def test_findings_are_printed_and_sorted(robot, log):
 
 
 def test_another_robots_log_is_refused(robot, log):
-    with pytest.raises(InputError, match="the log has the joints .*; the robot has"):
+    with raises(InputError, "conflict robot"):
         inspect_log(dl.load("scara"), log)
 
 

@@ -16,6 +16,7 @@ from dalembert.identification.log.filters import density, floor_of, meeting
 from dalembert.identification.log.prepare import make_ready, preparation, prepare
 from dalembert.identification.log.read import read_log
 from dalembert.identification.log.samples import Log
+from errors import raises
 
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.ModelWarning")
 METHODS = ("butterworth", "central", "savgol", "fourier")
@@ -245,9 +246,9 @@ def test_a_motion_without_period_is_refused(robot):
     t = np.arange(2000) / 100
     q = np.stack([np.sin((1 + 0.1 * k) * t * (1 + 0.05 * t)) for k in range(6)], axis=1)
     log = Log(t, q, q + 1, robot.joint_names, source="chirp.csv")
-    with pytest.raises(InputError, match="chirp.csv does not repeat itself within half its length"):
+    with raises(InputError, "infeasible period"):
         prepare(log, method="fourier")
-    with pytest.raises(InputError, match="a period of 50 s is longer than the log"):
+    with raises(InputError, "out-of-range period"):
         prepare(log, method="fourier", period=50.0)
 
 
@@ -326,7 +327,7 @@ def test_decimation_after_filtering(robot, clean):
     assert auto.trimmed == 96 and whole.t[0] == pytest.approx(log.t[96])
     assert any("96 samples (0.192 s) trimmed at each end" in n for n in auto.samples.notes)
     assert any("one sample in 10 kept: 50 Hz" in n for n in auto.samples.notes)
-    with pytest.raises(InputError, match="decimate=50 leaves 10 Hz, less than twice the cut-off of 10 Hz.*at most 25"):
+    with raises(InputError, "out-of-range decimate"):
         prepare(log, cutoff=10.0, decimate=50)
 
 
@@ -350,34 +351,34 @@ def test_no_filter_at_all(robot, clean):
 @pytest.mark.parametrize(
     "options, words",
     [
-        ({"cutoff": -1.0}, r"cutoff is -1.0; it must be greater than 0 \[Hz\]"),
-        ({"cutoff": "low"}, "cutoff must be a finite number"),
-        ({"cutoff": 250.0}, "cutoff=250 Hz is not below half the sampling rate, 250 Hz"),
-        ({"cutoff": 0.1}, "lasts 15 s without a gap; a cut-off of 0.1 Hz forgets its ends after 19.1 s"),
-        ({"order": 0}, "order must be a whole number, at least 1"),
-        ({"order": 1, "method": "savgol"}, "needs order ≥ 2"),
-        ({"cutoff": np.inf, "method": "savgol"}, "needs a cut-off"),
-        ({"decimate": 0}, "decimate must be 'auto' or a whole number"),
-        ({"decimate": "some"}, "decimate must be 'auto' or a whole number"),
-        ({"derivatives": "velocity"}, "needs recorded rates"),
-        ({"period": 0}, r"period is 0.0; it must be greater than 0 \[s\]"),
+        ({"cutoff": -1.0}, "out-of-range cutoff"),
+        ({"cutoff": "low"}, "wrong-type cutoff"),
+        ({"cutoff": 250.0}, "out-of-range cutoff"),
+        ({"cutoff": 0.1}, "too-few cutoff"),
+        ({"order": 0}, "out-of-range order"),
+        ({"order": 1, "method": "savgol"}, "out-of-range order"),
+        ({"cutoff": np.inf, "method": "savgol"}, "missing cutoff"),
+        ({"decimate": 0}, "wrong-value decimate"),
+        ({"decimate": "some"}, "wrong-value decimate"),
+        ({"derivatives": "velocity"}, "missing derivatives"),
+        ({"period": 0}, "out-of-range period"),
     ],
 )
 def test_bad_options(clean, options, words):
-    with pytest.raises(InputError, match=words):
+    with raises(InputError, words):
         prepare(clean[0], **options)
 
 
 def test_unknown_names_and_things(clean):
-    with pytest.raises(UnknownNameError, match="unknown method 'butterwort'; did you mean 'butterworth'"):
+    with raises(UnknownNameError, "unknown-name"):
         prepare(clean[0], method="butterwort")
-    with pytest.raises(UnknownNameError, match="unknown choice of derivatives"):
+    with raises(UnknownNameError, "unknown-name"):
         prepare(clean[0], derivatives="acceleration")
-    with pytest.raises(InputError, match="prepare takes a Log"):
+    with raises(InputError, "wrong-type"):
         prepare({"t": [1, 2, 3]})
-    with pytest.raises(InputError, match="no joint moves in it"):
+    with raises(InputError, "wrong-value log"):
         prepare(replace(clean[0], q=0 * clean[0].q))
-    with pytest.raises(InputError, match="5 samples are too few"):
+    with raises(InputError, "too-few log"):
         log = clean[0]
         prepare(replace(log, t=log.t[:5], q=log.q[:5], tau=log.tau[:5]))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import replace
 
@@ -17,6 +16,7 @@ from dalembert.identification.log.families import tokens, without_unit
 from dalembert.identification.log.prepare import prepare
 from dalembert.identification.log.read import read_log
 from dalembert.identification.log.times import interpolate
+from errors import raises
 
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.ModelWarning")
 DIGITS = 1e-8  # nine digits are written
@@ -91,7 +91,7 @@ def test_parquet_keeps_nanoseconds_and_names_what_it_leaves_aside(robot, log, tm
     parquet.write_table(pyarrow.table({"t": stamps, **columns}), file)
     np.testing.assert_allclose(np.diff(read_log(file, robot).t), 1e-6, rtol=1e-6)
     parquet.write_table(pyarrow.table({"t": stamps, **columns, "q1": ["a"] * len(log.t)}), file)
-    with pytest.raises(InputError, match="left aside, since not every row has a number: 'q1'"):
+    with raises(InputError, "wrong-shape columns"):
         read_log(file, robot)
 
 
@@ -107,14 +107,14 @@ def test_parquet_that_is_no_log_is_refused_in_words(robot, log, tmp_path):
         return read_log(file, robot)
 
     for q, said in (
-        ([*rows[:7], rows[7][:-1], *rows[8:]], f"column 'q' has {robot.n - 1} numbers in row 7"),
-        ([*rows[:7], None, *rows[8:]], "column 'q' has nothing in row 7"),
-        ([[[x] for x in row] for row in rows], "column 'q' has list<"),
-        ([["a" for _ in row] for row in rows], "column 'q' has list<"),
-        ([[*row[:-1], None] for row in rows], "has no usable number in it: nan in every row"),
-        ([{"a": 1.0} for _ in rows], "column 'q' has struct<"),
+        ([*rows[:7], rows[7][:-1], *rows[8:]], "wrong-shape path"),
+        ([*rows[:7], None, *rows[8:]], "wrong-shape path"),
+        ([[[x] for x in row] for row in rows], "wrong-shape path"),
+        ([["a" for _ in row] for row in rows], "wrong-shape path"),
+        ([[*row[:-1], None] for row in rows], "not-finite q"),
+        ([{"a": 1.0} for _ in rows], "wrong-shape path"),
     ):
-        with pytest.raises(InputError, match=re.escape(said)):
+        with raises(InputError, said):
             read(q=q)
     same(read(contacts=[[1.0] * (k % 3) for k in range(len(rows))]), log, 0)  # no group of the log: left aside
     same(read(q=pyarrow.array(rows, pyarrow.large_list(pyarrow.float64()))), log, 0)
@@ -126,22 +126,22 @@ def test_parquet_that_is_no_log_is_refused_in_words(robot, log, tmp_path):
     torn = file.read_bytes()
     for cut in (5, 100, len(torn) - 9):
         file.write_bytes(torn[:cut])
-        with pytest.raises(InputError, match="cannot be read as Parquet"):
+        with raises(InputError, "not-readable path"):
             read_log(file, robot)
 
 
 def test_times_that_no_clock_has_and_numbers_too_small_to_be_measured(robot, log, table):
     for scale in (5e-324, 1e-300, 1e300):
-        with pytest.raises(InputError, match=r"the times have steps of .* which no log of a robot has: say their unit"):
+        with raises(InputError, "wrong-unit units"):
             read_log({**table, "t": np.arange(len(log.t)) * scale}, robot)
-        with pytest.raises(InputError, match="which no log of a robot has"):
+        with raises(InputError, "wrong-unit units"):
             prepare(replace(log, t=np.arange(len(log.t)) * scale))
-    with pytest.raises(InputError, match="the torques are zero throughout"):
+    with raises(InputError, "wrong-value tau"):
         read_log({**table, "tau": 1e-300 * log.tau}, robot)
-    with pytest.raises(InputError, match="in every row"):
+    with raises(InputError, "wrong-value still"):
         read_log({**table, "q": 1e-300 * log.q}, robot)
     for cutoff in (5e-324, 1e-3):
-        with pytest.raises(InputError, match="one period of it is longer than the log"):
+        with raises(InputError, "out-of-range cutoff"):
             prepare(log, cutoff=cutoff)
 
 
@@ -149,7 +149,7 @@ def test_numbers_in_names_do_not_count_to_a_billion(robot, log, tmp_path):
     names = ["t", *(f"q{k}" for k in range(robot.n)), "q900000000", *(f"tau{k}" for k in range(robot.n))]
     values = np.column_stack([log.t, log.q, log.q[:, 0], log.tau])
     np.savetxt(tmp_path / "log.csv", values, delimiter=",", header=",".join(names), comments="")
-    with pytest.raises(InputError, match=f"the one numbered {robot.n} is missing"):
+    with raises(InputError, "wrong-shape columns"):
         read_log(tmp_path / "log.csv", robot)
     names[robot.n + 1] = "q" + "9" * 5000  # Python does not read that number
     np.savetxt(tmp_path / "log.csv", values, delimiter=",", header=",".join(names), comments="")
@@ -162,7 +162,7 @@ def test_random_bytes_are_no_bag(robot, tmp_path):
     for head in (b"", b"#ROSBAG V2.0\n"):
         for seed in range(5):
             file.write_bytes(head + np.random.default_rng(seed).bytes(3000))
-            with pytest.raises(InputError, match="not a ROS bag that can be read"):
+            with raises(InputError, "not-readable path"):
                 read_log(file, robot)
 
 
@@ -200,11 +200,11 @@ def test_a_ros_bag_by_the_names_in_its_messages(robot, log, tmp_path):
     alone = file.rename(tmp_path / "alone.db3")  # without the metadata of its folder
     np.testing.assert_array_equal(read_log(alone, robot).q, short.q)
     alone.rename(file)
-    with pytest.raises(UnknownNameError, match="unknown topic '/joints'; did you mean '/joint_states'"):
+    with raises(UnknownNameError, "unknown-name"):
         read_log(tmp_path / "bag", robot, topic="/joints")
     write_bag(tmp_path / "late", short, stamps=False)
     assert any("times are those of arrival" in note for note in read_log(tmp_path / "late", robot).notes)
-    with pytest.raises(InputError, match="not a ROS bag that can be read"):
+    with raises(InputError, "not-readable path"):
         (tmp_path / "empty").mkdir()
         read_log(tmp_path / "empty", robot)
 
@@ -213,11 +213,11 @@ def test_what_is_not_installed_is_said(robot, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     (tmp_path / "log.parquet").write_bytes(b"PAR1 and so on, and so on")
-    with pytest.raises(MissingExtraError, match=r"pip install 'dalembert\[parquet\]'"):
+    with raises(MissingExtraError, "missing-extra pyarrow"):
         read_log(tmp_path / "log.parquet", robot)
     monkeypatch.setitem(sys.modules, "rosbags.highlevel", None)
     (tmp_path / "metadata.yaml").write_text("rosbag2_bagfile_information:\n")
-    with pytest.raises(MissingExtraError, match=r"pip install 'dalembert\[ros\]'"):
+    with raises(MissingExtraError, "missing-extra rosbags"):
         read_log(tmp_path, robot)
 
 
@@ -246,7 +246,7 @@ def test_decimal_commas_are_noticed(robot, log, tmp_path):
     assert any("decimal commas" in note for note in read.notes)
     text = write_csv(tmp_path / "log.csv", log, fmt="%.6f").read_text()
     (tmp_path / "hopeless.csv").write_text(text.replace(".", ","))
-    with pytest.raises(InputError, match="line 2 has twice as many fields as the header: decimal commas"):
+    with raises(InputError, "syntax path"):
         read_log(tmp_path / "hopeless.csv", robot)
 
 
@@ -302,16 +302,16 @@ def test_an_explicit_mapping_wins_and_is_checked(robot, log):
         0,
     )
     bad = [
-        ({"tau": ["T1"] * n}, InputError, "names a column twice"),
-        ({"tau": ["T1", "T2"]}, InputError, r"columns\['tau'\] are 2, but the robot has 6 joints"),
-        ({"tau": "U{i}"}, UnknownNameError, "unknown column of arrays 'U1'"),
-        ({"tau": [99] * n}, InputError, "names column 99"),
-        ({"torque": "T{i}"}, UnknownNameError, "unknown group of columns 'torque'"),
-        ({"tau": {"joint1": "T1"}}, InputError, "names no column for joint 'joint2'"),
-        ({"tau": {"elbow": "T1"}}, UnknownNameError, "unknown joint 'elbow'"),
+        ({"tau": ["T1"] * n}, InputError, "duplicate columns"),
+        ({"tau": ["T1", "T2"]}, InputError, "wrong-shape columns"),
+        ({"tau": "U{i}"}, UnknownNameError, "unknown-name"),
+        ({"tau": [99] * n}, InputError, "out-of-range columns"),
+        ({"torque": "T{i}"}, UnknownNameError, "unknown-name"),
+        ({"tau": {"joint1": "T1"}}, InputError, "missing columns"),
+        ({"tau": {"elbow": "T1"}}, UnknownNameError, "unknown-name"),
     ]
     for spoiled, error, words in bad:
-        with pytest.raises(error, match=words):
+        with raises(error, words):
             read_log(columns, robot, columns=mapping | spoiled)
 
 
@@ -327,9 +327,9 @@ def test_units_by_name_and_by_argument(robot, log, table):
     read = read_log(columns, robot)
     same(read, log, 1e-12)
     assert any("q is in deg" in note for note in read.notes)
-    with pytest.raises(UnknownNameError, match="unknown unit of q 'grad'"):
+    with raises(UnknownNameError, "unknown-name"):
         read_log(table, robot, units={"q": "grad"})
-    with pytest.raises(InputError, match="units must be a dictionary"):
+    with raises(InputError, "wrong-type units"):
         read_log(table, robot, units="deg")
 
 
@@ -371,14 +371,14 @@ def test_motor_side_to_joint_side(robot, log):
     np.testing.assert_allclose(read_log(only, robot, ratio={"tau": N}).tau, log.tau, atol=1e-10)
     np.testing.assert_allclose(read_log(only, robot, torque_coupling=np.diag(N)).tau, log.tau, atol=1e-10)
     for options, words in (
-        ({"ratio": N, "coupling": G}, "not both"),
-        ({"coupling": np.ones((n, n))}, "coupling is singular"),
-        ({"coupling": np.eye(3)}, "coupling has shape \\(3, 3\\); it must be \\(6, 6\\)"),
-        ({"ratio": [1, 2]}, "ratio has shape \\(2,\\); it must be a number or \\(6,\\)"),
-        ({"ratio": 0}, "must be finite and not zero"),
-        ({"units": {"tau": "A"}}, "give torque_constant"),
+        ({"ratio": N, "coupling": G}, "conflict coupling"),
+        ({"coupling": np.ones((n, n))}, "singular coupling"),
+        ({"coupling": np.eye(3)}, "wrong-shape coupling"),
+        ({"ratio": [1, 2]}, "wrong-shape ratio"),
+        ({"ratio": 0}, "out-of-range ratio"),
+        ({"units": {"tau": "A"}}, "missing torque_constant"),
     ):
-        with pytest.raises(InputError, match=words):
+        with raises(InputError, words):
             read_log(geared, robot, **options)
 
 
@@ -389,15 +389,15 @@ def test_sign_and_offset_per_joint(robot, log, table):
     same(read_log(counted, robot, sign=s, offset=shift), log, 1e-12)
     read = read_log(table | {"tau": s * log.tau + 2.0 * s}, robot, sign={"tau": s}, offset={"tau": -2.0})
     same(read, log, 1e-12)
-    with pytest.raises(InputError, match="sign must be \\+1 or −1"):
+    with raises(InputError, "wrong-value sign"):
         read_log(table, robot, sign=2.0)
-    with pytest.raises(UnknownNameError, match="unknown group in offset 'qd'"):
+    with raises(UnknownNameError, "unknown-name"):
         read_log(table, robot, offset={"qd": 1.0})
 
 
 def test_currents_need_a_torque_constant(robot, log):
     columns = {"t": log.t, "q": log.q} | {f"actual_current_{k}": log.tau[:, k] / 3.0 for k in range(robot.n)}
-    with pytest.raises(InputError, match="the torques are currents"):
+    with raises(InputError, "missing torque_constant"):
         read_log(columns, robot)
     np.testing.assert_allclose(read_log(columns, robot, torque_constant=3.0).tau, log.tau, rtol=1e-12)
 
@@ -412,26 +412,26 @@ def test_joints_that_a_log_lacks_can_be_locked():
     whole = robot.inverse_dynamics(q, qd, qdd)[:, :-1]
     np.testing.assert_allclose(rest.inverse_dynamics(q[:, :-1], qd[:, :-1], qdd[:, :-1]), whole, atol=1e-12)
     np.testing.assert_allclose(rest.fk(q[:, :-1]), robot.fk(q), atol=1e-14)
-    with pytest.raises(UnknownNameError, match="unknown joint"):
+    with pytest.raises(UnknownNameError):
         robot.lock({"finger": 0.0})
-    with pytest.raises(InputError, match="must be a finite number"):
+    with pytest.raises(InputError):
         robot.lock({held: np.nan})
 
 
 # ------------------------------------------------------------------------------------------------ time
 def test_counting_with_a_rate(robot, log, table):
     del table["t"]
-    with pytest.raises(InputError, match="no column of times is found; say .* or rate="):
+    with raises(InputError, "missing columns"):
         read_log(table, robot)
     same(read_log(table, robot, rate=100.0), log, 1e-12)
     same(read_log(table, robot, time=log.t), log, 0)
-    with pytest.raises(InputError, match=r"time has shape \(5,\)"):
+    with raises(InputError, "wrong-shape time"):
         read_log(table, robot, time=np.arange(5.0))
-    with pytest.raises(InputError, match="rate is -1.0; it must be greater than 0"):
+    with raises(InputError, "out-of-range rate"):
         read_log(table, robot, rate=-1)
     slow = read_log(table | {"t": log.t}, robot, rate=50.0)  # what is said counts, and is told
     np.testing.assert_allclose(slow.t, 2 * log.t, atol=1e-9)
-    assert any("even steps of 0.02 s, not 0.01 s, as rate=50 says" in note for note in slow.notes)
+    assert any("even steps of 0.02 s, not 0.01 s, as `rate=50` says" in note for note in slow.notes)
     same(read_log(table | {"t": log.t * 7}, robot, rate=100.0, columns={"t": None}), log, 1e-12)
 
 
@@ -451,7 +451,7 @@ def test_the_same_time_twice(robot, log, table):
     assert np.abs(np.diff(read.t) - 0.01).max() < 1e-9 and len(read) == len(log)
     same(read, log, 1e-9)
     table["t"] = np.zeros(len(log))
-    with pytest.raises(InputError, match="the times do not increase"):
+    with raises(InputError, "wrong-order t"):
         read_log(table, robot)
 
 
@@ -471,7 +471,7 @@ def test_gaps_are_cut_or_refused(robot, log, table):
     read = read_log(spoiled, robot)
     assert any("1 gap in the times: 0.51 s before row 100 (from 0), from t = 0.99 s to 1.5 s;" in n for n in read.notes)
     np.testing.assert_array_equal(read.q, log.q[kept])
-    with pytest.raises(InputError, match="1 gap in the times.*gaps='cut'"):
+    with raises(InputError, "too-few gaps"):
         read_log(spoiled, robot, gaps="refuse")
 
 
@@ -484,7 +484,7 @@ def test_a_clock_that_jumps_ahead_leaves_both_pieces_as_they_were(robot, jump):
     np.testing.assert_array_equal(read.q, log.q)
     note = next(n for n in read.notes if "1 gap in the times" in n)
     assert "row 300 (from 0)" in note and "2.99 s" in note and f"{t[300]:.10g} s" in note
-    with pytest.raises(InputError, match=r"before row 300 \(from 0\), from t = 2.99 s to"):
+    with raises(InputError, "too-few gaps"):
         read_log({"t": t, "q": log.q, "tau": log.tau}, robot, gaps="refuse")
 
 
@@ -504,13 +504,13 @@ def test_one_far_time_costs_no_memory(robot, log, table):
 def test_times_that_no_grid_holds_are_refused_with_the_row(robot, log, table):
     t = log.t * 1e-5
     t[150:] += 5e11
-    with pytest.raises(InputError, match=r"jump by 5e\+11 s before row 150 \(from 0\)"):
+    with raises(InputError, "wrong-value t"):
         read_log({**table, "t": t}, robot)
     n = 400  # most steps are 2 ns, and every fourth is 0.09 s
     t = np.cumsum(np.where(np.arange(n) % 4, 2e-9, 0.09))
     q = 1e-3 * np.arange(n)[:, None] + np.arange(robot.n) + 1e-12 * np.random.default_rng(0).normal(size=(n, robot.n))
     q[0] += 5e8
-    with pytest.raises(InputError, match="samples are missing between its 400 rows.*row"):
+    with raises(InputError, "too-few gaps"):
         read_log({"t": t, "q": q, "tau": np.sin(q)}, robot, outliers="keep", units={"q": "rad"})
 
 
@@ -547,16 +547,16 @@ def test_signals_with_clocks_of_their_own_need_times_that_increase(robot, log):
     absurd[names[-1]][201] = 2e9
     spread = read_log(absurd, robot, bad_rows="drop")
     assert np.abs(spread.tau).max() < 1.1 * np.abs(log.tau).max()
-    with pytest.raises(InputError, match=names[-1]):
+    with raises(InputError, "not-finite bad_rows"):
         read_log(absurd, robot)
-    with pytest.raises(InputError, match="its clock starts anew"):
+    with raises(InputError, "wrong-order t"):
         read_log(table_of(np.concatenate([t[:300], t[:300]]), 0), robot)
     late = table_of(t, 0)
     for name in names[: robot.n]:
         late[name][300:] = np.nan
     for name in names[robot.n :]:
         late[name][:302] = np.nan
-    with pytest.raises(InputError, match="the times of its signals do not overlap"):
+    with raises(InputError, "wrong-value t"):
         read_log(late, robot)
 
 
@@ -568,7 +568,7 @@ def test_times_that_are_all_nan_are_refused(robot, log, tmp_path):
     columns = {"t": np.full(len(log), np.nan), "q1": log.q.tolist(), "tau": tau.tolist()}
     parquet.write_table(pyarrow.table(columns), tmp_path / "log.parquet")
     for bad_rows in ("refuse", "drop"):
-        with pytest.raises(InputError, match="no row has a usable one; give the sampling rate, rate="):
+        with raises(InputError, "not-finite t"):
             read_log(tmp_path / "log.parquet", robot, bad_rows=bad_rows)
 
 
@@ -583,7 +583,7 @@ def test_uneven_times_are_resampled(robot, log):
     assert any("resampled at" in n for n in read.notes)
     exact, _, _ = motion(robot.n, read.t)
     assert np.abs(read.q - exact).max() < 2e-6 and np.ptp(np.diff(read.t)) < 1e-12
-    with pytest.raises(InputError, match="the samples are uneven"):
+    with raises(InputError, "wrong-value resample"):
         read_log({"t": t, "q": q, "tau": q + 1}, robot, resample="refuse")
     wild = log.t + rng.uniform(-0.0049, 0.0049, len(log))
     same(read_log({"t": wild, "q": log.q, "tau": log.tau}, robot), log, 2e-3)  # the phase of a wild clock, in s
@@ -621,13 +621,13 @@ def test_numbers_that_are_none(robot, log, tmp_path, value, words):
     q = log.q.copy()
     q[40, 2] = value
     path = write_csv(tmp_path / "log.csv", replace(log, q=q))
-    with pytest.raises(InputError, match=rf"log.csv, line 42, column 'q3': {words}; .*bad_rows='drop'"):
+    with raises(InputError, "not-finite bad_rows"):
         read_log(path, robot)
     read = read_log(path, robot, bad_rows="drop")
     assert any("1 rows with NaN, infinite or absurd numbers left out" in n and "line 42" in n for n in read.notes)
     assert np.isfinite(read.q).all() and np.abs(read.q - log.q).max() < 1e-4
     q[:, 2] = value
-    with pytest.raises(InputError, match="column 'q3' has no usable number in it"):
+    with raises(InputError, "not-finite q3"):
         read_log(write_csv(tmp_path / "log.csv", replace(log, q=q)), robot, bad_rows="drop")
 
 
@@ -658,7 +658,7 @@ def test_truncated_rows(robot, log, tmp_path):
     read = read_log(tmp_path / "inner.csv", robot)
     assert any("1 of 300 rows do not have 19 fields: lines 101 (" in n for n in read.notes)
     (tmp_path / "many.csv").write_text("\n".join([lines[0], *(line[:30] for line in lines[1:60]), *lines[60:]]))
-    with pytest.raises(InputError, match="60 of 300 rows do not have 19 fields"):
+    with raises(InputError, "wrong-shape path"):
         read_log(tmp_path / "many.csv", robot)
 
 
@@ -668,32 +668,30 @@ def test_words_among_the_numbers(robot, log, tmp_path):
     cells[3] = "oops"
     lines[9] = ",".join(cells)
     (tmp_path / "log.csv").write_text("\n".join(lines))
-    with pytest.raises(InputError, match="line 10, column 'q3': 'oops' is not a number"):
+    with raises(InputError, "syntax path"):
         read_log(tmp_path / "log.csv", robot)
 
 
 # ------------------------------------------------------------------------------------------------ logs that are none
 def test_torques_that_are_all_zero(robot, log, table):
-    with pytest.raises(InputError, match="the torques are zero throughout: was effort recorded at all"):
+    with raises(InputError, "wrong-value tau"):
         read_log(table | {"tau": 0 * log.tau}, robot)
 
 
 def test_a_joint_that_stands_still(robot, log, table):
     table["q"][:, 3] = 0.25
-    with pytest.raises(
-        InputError, match=r"column 'q\[3\]' \(the position of 'joint4'\) is 0.25 in every row.*robot.lock\("
-    ):
+    with raises(InputError, "wrong-value still"):
         read_log(table, robot)
     assert any("kept, as asked" in n for n in read_log(table, robot, still="keep").notes)
     table["q"] = log.q
     table["tau"][:, 2] = 1.0
-    with pytest.raises(InputError, match="the torque of 'joint3'.*a sensor that is dead"):
+    with raises(InputError, "wrong-value still"):
         read_log(table, robot)
 
 
 def test_two_identical_columns(robot, log, table):
     table["q"][:, 4] = table["q"][:, 1]
-    with pytest.raises(InputError, match=r"columns 'q\[1\]' and 'q\[4\]' hold the same numbers in all 300 rows"):
+    with raises(InputError, "duplicate columns"):
         read_log(table, robot)
 
 
@@ -703,24 +701,22 @@ def test_rates_that_never_change_are_not_used(robot, log, table):
 
 
 def test_wrong_joint_count(robot, log, table):
-    with pytest.raises(InputError, match="positions of 5 joints, but the robot has 6: joint1, .*robot.lock"):
+    with raises(InputError, "wrong-shape columns"):
         read_log(table | {"q": log.q[:, :5], "qd": log.qd[:, :5], "tau": log.tau[:, :5]}, robot)
     seven = {name: np.column_stack([x, x[:, 0] + 1]) if x.ndim == 2 else x for name, x in table.items()}
-    with pytest.raises(InputError, match="positions of 7 joints, but the robot has 6"):
+    with raises(InputError, "wrong-shape columns"):
         read_log(seven, robot)
     gap = {"t": log.t, "tau": log.tau} | {f"q{k + 1}": log.q[:, k] for k in (0, 1, 3, 4, 5)}
-    with pytest.raises(InputError, match="the one numbered 3 is missing"):
+    with raises(InputError, "wrong-shape columns"):
         read_log(gap, robot)
     named = {"t": log.t, "tau": log.tau} | {f"{j}_pos": log.q[:, k] for k, j in enumerate(robot.joint_names[:5])}
-    with pytest.raises(InputError, match="no position of joint 'joint6' among the columns|positions of 5 joints"):
+    with raises(InputError, "missing columns"):
         read_log(named, robot)
 
 
 def test_degrees_are_refused_unless_said(robot, log, table):
     degrees = table | {"q": np.degrees(log.q)}
-    with pytest.raises(
-        InputError, match=r"the positions look like degrees: 'joint\d' lies between .*units=\{'q': 'deg'\}"
-    ):
+    with raises(InputError, "wrong-unit units"):
         read_log(degrees, robot)
     same(read_log(degrees | {"qd": np.degrees(log.qd)}, robot, units={"q": "deg"}), log, 1e-12)
     np.testing.assert_array_equal(read_log(degrees, robot, units={"q": "rad"}).q, degrees["q"])  # the user insists
@@ -728,56 +724,52 @@ def test_degrees_are_refused_unless_said(robot, log, table):
 
 def test_missing_columns(robot, log, table, tmp_path):
     del table["tau"]
-    with pytest.raises(InputError, match="no torques of 6 joints are found among the columns 't', 'q\\[0\\]'"):
+    with raises(InputError, "missing columns"):
         read_log(table, robot)
     np.savetxt(tmp_path / "bare.csv", np.random.default_rng(0).normal(size=(50, 19)), delimiter=",")
-    with pytest.raises(InputError, match="its 19 columns have no names.*'q': range\\(1, 7\\)"):
+    with raises(InputError, "missing columns"):
         read_log(tmp_path / "bare.csv", robot)
     double = "t,q1,q1,q3,q4,q5,q6," + ",".join(f"tau{k}" for k in range(1, 7))
     body = np.concatenate([log.t[:, None], log.q, log.tau], axis=1)
     np.savetxt(tmp_path / "double.csv", body, delimiter=",", header=double, comments="")
-    with pytest.raises(InputError, match="the header has 'q1' 2 times"):
+    with raises(InputError, "duplicate path"):
         read_log(tmp_path / "double.csv", robot)
 
 
 @pytest.mark.parametrize(
     "name, raw, words",
     [
-        ("empty.csv", b"", "the file is empty"),
-        ("blank.csv", b"\n# nothing\n\n", "nothing in it but blank lines and comments"),
-        ("header.csv", b"t,q1,q2\n", "a header but no row of numbers"),
-        (
-            "letter.txt",
-            b"Dear Sir,\nplease find\nattached\n",
-            "not a log|no positions|do not have|no names|is not a number",
-        ),
-        ("song.mp3", b"ID3\x00\x01\x02\x00\xff\xfb\x90" * 100, "not a log: binary data"),
-        ("torn.npz", b"PK\x03\x04 and then nothing", "archive|npz"),
-        ("torn.npy", b"\x93NUMPY\x01\x00", "npy"),
+        ("empty.csv", b"", "too-few path"),
+        ("blank.csv", b"\n# nothing\n\n", "too-few path"),
+        ("header.csv", b"t,q1,q2\n", "too-few path"),
+        ("letter.txt", b"Dear Sir,\nplease find\nattached\n", "too-few path"),
+        ("song.mp3", b"ID3\x00\x01\x02\x00\xff\xfb\x90" * 100, "not-readable path"),
+        ("torn.npz", b"PK\x03\x04 and then nothing", "not-readable path"),
+        ("torn.npy", b"\x93NUMPY\x01\x00", "not-readable path"),
     ],
 )
 def test_what_is_not_a_log_at_all(robot, tmp_path, name, raw, words):
     (tmp_path / name).write_bytes(raw)
-    with pytest.raises(InputError, match=words) as caught:
+    with raises(InputError, words) as caught:
         read_log(tmp_path / name, robot)
     assert name in str(caught.value)
 
 
 def test_other_refusals(robot, log, table, tmp_path):
-    with pytest.raises(InputError, match="nowhere.csv: cannot be read: No such file"):
+    with raises(InputError, "not-readable path"):
         read_log(tmp_path / "nowhere.csv", robot)
-    with pytest.raises(InputError, match="a log is a path, a dictionary of arrays"):
+    with raises(InputError, "wrong-type source"):
         read_log(42, robot)
-    with pytest.raises(InputError, match="5 usable rows are no log of a motion"):
+    with raises(InputError, "too-few source"):
         read_log({name: x[:5] for name, x in table.items()}, robot)
-    with pytest.raises(InputError, match=r"arrays of different lengths: 'tau' \(299\)"):
+    with raises(InputError, "wrong-shape source"):
         read_log(table | {"tau": log.tau[:-1]}, robot)
-    with pytest.raises(InputError, match="is not a table"):
+    with raises(InputError, "wrong-shape source"):
         read_log(np.zeros((3, 4, 5)), robot)
-    with pytest.raises(UnknownNameError, match="unknown choice of gaps 'ignore'"):
+    with raises(UnknownNameError, "unknown-name"):
         read_log(table, robot, gaps="ignore")
     np.savez(tmp_path / "objects.npz", q=np.array([{}], dtype=object))
-    with pytest.raises(InputError, match="cannot be read as NumPy's npz"):
+    with raises(InputError, "not-readable path"):
         read_log(tmp_path / "objects.npz", robot)
 
 
@@ -791,7 +783,7 @@ def test_the_log_of_a_ur10():
 def test_the_log_of_a_panda_needs_its_fingers_held():
     folder = real("panda_unisa")
     robot = dl.load(folder / "panda_erd.urdf")
-    with pytest.raises(InputError, match="positions of 7 joints, but the robot has 8.*robot.lock"):
+    with raises(InputError, "wrong-shape columns"):
         read_log(folder / "exciting.csv", robot)
     read = read_log(folder / "exciting.csv", robot.lock({"panda_finger_joint1": 0.0}))
     assert len(read) == 713 and any("14 rows (1.9 %) repeat the positions" in n for n in read.notes)

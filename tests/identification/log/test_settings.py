@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from planted import arm, recorded
 
 import dalembert as dl
-from dalembert.apps.cli.log_options import HELP, LOG_SETTINGS
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.identification.log.read import read_log, read_logs
-from dalembert.identification.log.settings import WORDS, LogSettings
-from dalembert.words import command_line
+from dalembert.identification.log.settings import MEANINGS, WORDS, LogSettings
+from errors import raises
 
 OPTIONS = {
-    "--columns": ["t=clock,q=1-6", "tau=M_{i}"],
-    "--units": "q=deg,tau=mNm",
-    "--sign": "tau=1,-1,1,1,1,1",
-    "--offset": "q=0,-90deg,0,0,0,0",
-    "--ratio": "100",
-    "--coupling": "1,0;0,2",
-    "--torque-constant": "0.1,0.2",
-    "--gravity": "0,-9.81,0",
-    "--lock": "finger=0.02",
-    "--rate": "500",
-    "--window": "2:",
-    "--topic": "/a=b",
-    "--resample": "force",
+    "columns": ["t=clock,q=1-6", "tau=M_{i}"],
+    "units": "q=deg,tau=mNm",
+    "sign": "tau=1,-1,1,1,1,1",
+    "offset": "q=0,-90deg,0,0,0,0",
+    "ratio": "100",
+    "coupling": "1,0;0,2",
+    "torque_constant": "0.1,0.2",
+    "gravity": "0,-9.81,0",
+    "locked": "finger=0.02",
+    "rate": "500",
+    "window": "2:",
+    "topic": "/a=b",
+    "resample": "force",
 }
 
 
@@ -51,13 +52,15 @@ def test_options_python_and_a_file_say_the_same(tmp_path):
         coupling=np.diag([1, 2]),
         torque_constant=[0.1, 0.2],
         gravity=(0, -9.81, 0),
-        lock={"finger": 0.02},
+        locked={"finger": 0.02},
         rate=500,
         window=(2, None),
         topic="/a=b",
         resample="force",
     )
-    said.to_toml(tmp_path / "log.toml", identify={"friction": "viscous"})
+    said.to_toml(tmp_path / "log.toml")
+    assert LogSettings.from_toml(tmp_path / "log.toml") == said
+    said.to_toml(tmp_path / "log.toml", explained=True)
     assert LogSettings.from_toml(tmp_path / "log.toml") == said
     (tmp_path / "short.toml").write_text('sign = "tau=-1"\nbad-rows = "drop"\n[columns]\nt = "none"\n')
     assert LogSettings.from_toml(tmp_path / "short.toml").said() == {
@@ -67,8 +70,17 @@ def test_options_python_and_a_file_say_the_same(tmp_path):
     }
 
 
-def test_every_word_is_an_option():
-    assert tuple(HELP) == WORDS and set(LOG_SETTINGS.options) == {*WORDS, "degrees", "log_settings"}
+def test_every_setting_is_explained_and_its_example_can_be_read(tmp_path):
+    """An explained file of no settings holds an example of each, behind a comment sign."""
+    assert tuple(MEANINGS) == WORDS
+    file = tmp_path / "log.toml"
+    text = LogSettings().to_toml(file, explained=True)
+    assert LogSettings.from_toml(file) == LogSettings()
+    examples = [line.removeprefix("# ") for line in text.splitlines() if re.match(r"# \w+ = ", line)]
+    assert len(examples) == len(WORDS)
+    for example in examples:
+        file.write_text(example)
+        assert len(LogSettings.from_toml(file).said()) == 1, example
 
 
 def test_later_words_win_group_by_group():
@@ -81,24 +93,24 @@ def test_later_words_win_group_by_group():
 def test_what_cannot_be_said(tmp_path):
     file = tmp_path / "log.toml"
     for text, error, words in (
-        ("unit = 'deg'", UnknownNameError, "unknown setting in .*log.toml 'unit'; did you mean 'units'"),
-        ("rate = ", InputError, "log.toml: not a file of settings"),
-        ("rate = 'fast'", InputError, "rate must be"),
-        ("gravity = [0, 1]", InputError, "gravity must be three finite numbers"),
-        ("window = [5, 2]", InputError, "window is two times, from and to"),
-        ("gaps = 'fill'", UnknownNameError, "unknown choice of gaps 'fill'"),
+        ("unit = 'deg'", UnknownNameError, "unknown-name"),
+        ("rate = ", InputError, "syntax path"),
+        ("rate = 'fast'", InputError, "wrong-type rate"),
+        ("gravity = [0, 1]", InputError, "wrong-shape gravity"),
+        ("window = [5, 2]", InputError, "wrong-type window"),
+        ("gaps = 'fill'", UnknownNameError, "unknown-name"),
     ):
         file.write_text(text)
-        with pytest.raises(error, match=words):
+        with raises(error, words):
             LogSettings.from_toml(file)
-    with pytest.raises(InputError, match="nowhere.toml: cannot be read"):
+    with raises(InputError, "not-readable path"):
         LogSettings.from_toml(tmp_path / "nowhere.toml")
-    with command_line(), pytest.raises(InputError, match="--units must be .* a name before each value: --units q=deg"):
-        LogSettings.from_options({"--units": "deg"})
-    with command_line(), pytest.raises(UnknownNameError, match="unknown name before a value of --sign 'torque'"):
-        LogSettings.from_options({"--sign": "torque=-1"})
-    with pytest.raises(UnknownNameError, match="unknown option of a log '--unit'; did you mean '--units'"):
-        LogSettings.from_options({"--unit": "deg"})
+    with raises(InputError, "wrong-type units"):
+        LogSettings.from_options({"units": "deg"})
+    with raises(UnknownNameError, "unknown-name"):
+        LogSettings.from_options({"sign": "torque=-1"})
+    with raises(UnknownNameError, "unknown-name"):
+        LogSettings.from_options({"unit": "deg"})
 
 
 def test_settings_read_a_log_as_words_do(robot, log):
@@ -121,12 +133,9 @@ def test_exchanged_columns_and_torques_that_came_late(robot, log):
     late = read_log({"t": log.t, "q": log.q[2:], "tau": log.tau[:-2]} | {"t": log.t[2:]}, robot, lag=0.02)
     np.testing.assert_allclose(late.q, log.q[2:-2])
     np.testing.assert_allclose(late.tau, log.tau[2:-2])
-    with (
-        command_line(),
-        pytest.raises(InputError, match=r"the q of --order must be the numbers 1 … 6 in another order"),
-    ):
+    with raises(InputError, "wrong-value order"):
         read_log(table, robot, order={"q": [1, 2]})
-    with pytest.raises(InputError, match="ratio\\['qd'\\] must be finite and not zero"):
+    with raises(InputError, "out-of-range ratio"):
         read_log(table, robot, ratio={"qd": 0})
     read = read_log(table | {"qd": 2 * log.qd}, robot, ratio={"qd": 2})
     np.testing.assert_allclose(read.qd, log.qd)
@@ -134,7 +143,7 @@ def test_exchanged_columns_and_torques_that_came_late(robot, log):
 
 def test_a_correction_counts_besides_what_was_said():
     said = LogSettings(sign={"tau": [1, -1]}, ratio=[2.0, 4.0], order={"tau": [2, 1]}, rate=100.0)
-    more = LogSettings.from_options({"--sign": "q=-1 tau=-1", "--ratio": "q=2", "--order": "tau=2,1", "--rate": "50"})
+    more = LogSettings.from_options({"sign": "q=-1 tau=-1", "ratio": "q=2", "order": "tau=2,1", "rate": "50"})
     assert said.corrected(more) == LogSettings(
         sign={"q": -1.0, "tau": [1.0, -1.0]},
         ratio={"q": [4.0, 8.0], "tau": [4.0, 2.0]},
@@ -147,9 +156,9 @@ def test_a_window_counts_from_the_first_sample(robot, log):
     table = {"t": log.t + 1000.0, "q": log.q, "tau": log.tau}
     read = read_log(table, robot, window=(0.5, 2.0))
     np.testing.assert_array_equal(read.q, log.q[50:201])
-    assert any("window 0.5 … 2 s: 151 of 300 rows" in note for note in read.notes)
+    assert any("`window` 0.5 … 2 s: 151 of 300 rows" in note for note in read.notes)
     np.testing.assert_array_equal(read_log(table, robot, window="2.5:").q, log.q[250:])
-    with pytest.raises(InputError, match="window: nothing of the log, which lasts 2.99 s, lies from 5 to inf s"):
+    with raises(InputError, "out-of-range window"):
         read_log(table, robot, window="5:")
 
 
@@ -160,13 +169,13 @@ def test_a_rate_makes_uneven_stamps_even(robot, log):
     read = read_log({"t": t, "q": log.q, "tau": log.tau}, robot, rate=100.0)
     np.testing.assert_allclose(np.diff(read.t), 0.01, rtol=1e-9)
     np.testing.assert_array_equal(read.q, log.q)
-    assert any("even steps of 0.01 s, as rate=100 says" in note for note in read.notes)
+    assert any("even steps of 0.01 s, as `rate=100` says" in note for note in read.notes)
     t[200:] += 1.0  # a gap stays one
     assert np.diff(read_log({"t": t, "q": log.q, "tau": log.tau}, robot, rate=100.0).t).max() > 0.9
 
 
 def test_the_robot_as_it_was_recorded():
     panda = dl.load("panda")
-    read = read_logs([], panda, LogSettings(gravity=(0, 9.81, 0), lock={panda.joint_names[-1]: 0.1}))
+    read = read_logs([], panda, LogSettings(gravity=(0, 9.81, 0), locked={panda.joint_names[-1]: 0.1}))
     assert read.robot.n == panda.n - 1 and read.logs == ()
     np.testing.assert_allclose(read.robot.model.gravity, (0, 9.81, 0))

@@ -18,7 +18,7 @@ from dalembert.identification.log.parquet_footer import count_values
 from dalembert.identification.log.read import read_log, read_logs
 from dalembert.identification.log.samples import Table
 from dalembert.identification.log.settings import LogSettings
-from dalembert.words import command_line
+from errors import raises
 
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.ModelWarning")
 SMALL = {"rate": 100.0, "duration": 0.6, "noise": 1e-6, "tau_noise": 0.05, "size": 2.0}
@@ -146,7 +146,7 @@ def test_the_names_of_kuka_and_others(panda, seven, tmp_path, times, q, tau, oth
 
 def test_two_families_that_look_alike_are_asked_about(ur, log):
     columns = {"t": log.t, "left_q": log.q, "right_q": log.q + 1, "tau": log.tau}
-    with command_line(), pytest.raises(InputError, match=r'say which with --columns "q=left_q\[\{i\}\]"'):
+    with raises(InputError, "conflict columns"):
         read_log(columns, ur)
     same(read_log(columns, ur, columns={"q": "left_q[{i}]"}), log, rates=False)
 
@@ -287,9 +287,9 @@ def test_columns_without_names_that_tell_nothing(ur, log):
         np.column_stack([log.t, log.q, log.tau, 2 * log.tau + noise(log, 6)]),
         np.column_stack([log.t, log.q, log.tau, log.q[:, 0]]),
     ):
-        with command_line(), pytest.raises(InputError, match="by number, from 0, as in --columns t=0,q=1-6,"):
+        with raises(InputError, "missing columns"):
             read_log(values, ur)
-    said = LogSettings.from_options({"--columns": "t=0,q=7-12,tau=1-6"})
+    said = LogSettings.from_options({"columns": "t=0,q=7-12,tau=1-6"})
     same(read_log(np.column_stack([log.t, log.tau, log.q]), ur, settings=said), log, rates=False)
 
 
@@ -298,7 +298,7 @@ def test_torques_beside_those_of_a_controller_are_asked_about(ur, log):
     values = np.column_stack(
         [log.t, log.q, log.qd, log.tau / 10, log.tau / 11 + noise(log, 6), log.tau + noise(log, 6)]
     )
-    with command_line(), pytest.raises(InputError, match="say which, as in --columns t=0,q=1-6,qd=7-12,tau=13-18"):
+    with raises(InputError, "missing columns"):
         read_log(values, ur)
     same(read_log(values, ur, columns={"tau": range(13, 19)}, torque_constant=10.0), log)
 
@@ -318,10 +318,10 @@ def test_a_quantity_per_file(ur, log, tmp_path):
     assert len(read.logs) == 2
     same(read.logs[1], log, rates=False)
     np.savetxt(tmp_path / "tau.csv", log.tau[:-1], delimiter=",")
-    with pytest.raises(InputError, match="different numbers of rows"):
+    with raises(InputError, "wrong-shape path"):
         read_log(files, ur, rate=100.0)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"nor a folder of q.csv, tau.csv and the like; it holds nothing"):
+    with raises(InputError, "not-readable path"):
         read_log(tmp_path / "empty", ur)
 
 
@@ -355,7 +355,7 @@ def test_matlab(ur, log, tmp_path):
     savemat(tmp_path / "log.mat", {"t": log.t, "q": log.q, "qd": log.qd, "tau": log.tau}, format="4")
     same(read_log(tmp_path / "log.mat", ur), log)
     (tmp_path / "torn.mat").write_bytes(b"MATLAB 5.0 MAT-file, and then nothing")
-    with pytest.raises(InputError, match="torn.mat: cannot be read as MATLAB's mat"):
+    with raises(InputError, "not-readable path"):
         read_log(tmp_path / "torn.mat", ur)
 
 
@@ -377,7 +377,7 @@ def test_hdf5_and_the_latest_matlab(ur, log, tmp_path):
         file["df/axis1"] = np.arange(len(log))
     same(read_log(tmp_path / "pandas.h5", ur, rate=100.0), log, rates=False)
     (tmp_path / "torn.h5").write_bytes(b"\x89HDF\r\n\x1a\n and then nothing")
-    with pytest.raises(InputError, match=r"torn.h5: cannot be read as HDF5"):
+    with raises(InputError, "not-readable path"):
         read_log(tmp_path / "torn.h5", ur)
 
 
@@ -427,7 +427,7 @@ def test_hdf5_that_refers_to_another_file_is_refused(ur, log, tmp_path, refer):
     with h5py.File(tmp_path / "log.h5", "w") as file:
         file["t"], file["tau"] = log.t, log.tau
         refer(file, log.q, tmp_path)
-    with pytest.raises(InputError, match="must not refer to other files"):
+    with raises(InputError, "unsupported path"):
         read_log(tmp_path / "log.h5", ur)
 
 
@@ -444,7 +444,7 @@ def test_pandas_names_must_be_as_many_as_columns(ur, log, tmp_path):
     h5py = pytest.importorskip("h5py", reason="h5py is not installed")
     with h5py.File(tmp_path / "log.h5", "w") as file:
         file["df/block0_items"], file["df/block0_values"] = np.array(["q0", "q1"], "S8"), log.q
-    with pytest.raises(InputError, match="6 columns, but 2 names"):
+    with raises(InputError, "wrong-shape path"):
         read_log(tmp_path / "log.h5", ur, rate=100.0)
 
 
@@ -452,14 +452,14 @@ def test_a_pipe_in_the_folder_of_a_bag_is_refused(ur, tmp_path):
     (tmp_path / "metadata.yaml").write_text("rosbag2_bagfile_information:\n  relative_file_paths: [pipe.db3]\n")
     os.mkfifo(tmp_path / "pipe.db3")
     for path in (tmp_path, tmp_path / "pipe.db3"):
-        with pytest.raises(InputError, match="pipe.db3: cannot be read"):
+        with raises(InputError, "not-readable path"):
             read_log(path, ur)
 
 
 def test_hdf5_says_what_it_needs(ur, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "h5py", None)
     (tmp_path / "log.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
-    with pytest.raises(MissingExtraError, match=r"pip install 'dalembert\[hdf5\]'"):
+    with raises(MissingExtraError, "missing-extra h5py"):
         read_log(tmp_path / "log.h5", ur)
 
 
@@ -507,18 +507,15 @@ def test_fingers_that_a_log_lacks_are_held():
     bare = np.loadtxt(folder / "exciting.csv", delimiter=",", skiprows=1)
     for source in (folder / "exciting.csv", bare):
         read = read_logs([source], dl.load(folder / "panda_erd.urdf"))
-        assert read.robot.n == 7 and read.settings.lock == {"panda_finger_joint1": 0.0}
+        assert read.robot.n == 7 and read.settings.locked == {"panda_finger_joint1": 0.0}
         assert "which are held: 'panda_finger_joint1' at 0" in read.logs[0].notes[0]
 
 
 def test_counted_columns_may_be_those_of_an_arm_on_a_rail(ur, log):
     table = {"t": log.t, "q": log.q[:, :5], "tau": log.tau[:, :5]}
-    with (
-        command_line(),
-        pytest.raises(InputError, match="positions of 5 joints, but the robot has 6: .*--lock joint=…"),
-    ):
+    with raises(InputError, "wrong-shape columns"):
         read_logs([table], ur)
-    assert read_logs([table], ur, LogSettings(lock={"wrist_3_joint": 0.1})).robot.n == 5
+    assert read_logs([table], ur, LogSettings(locked={"wrist_3_joint": 0.1})).robot.n == 5
 
 
 def test_only_joints_at_the_ends_are_held(ur, log):
@@ -529,11 +526,11 @@ def test_only_joints_at_the_ends_are_held(ur, log):
     without = {name: x for name, x in columns.items() if name != "wrist_3_joint effort"}
     for spoiled, at in ((columns | finger, 0.5), (without, 0.0)):
         read = read_logs([spoiled], ur)
-        assert read.settings.lock == {"wrist_3_joint": at} and read.logs[0].joints == ur.joint_names[:-1]
+        assert read.settings.locked == {"wrist_3_joint": at} and read.logs[0].joints == ur.joint_names[:-1]
     for joint in ("wrist_3_joint", "elbow_joint"):  # torques without motion, and a joint that carries others
-        says = f"hold it with --lock {joint}=…, or --still keep"
-        with command_line(), pytest.raises(InputError, match=says):
+        with raises(InputError, "wrong-value still") as caught:
             read_logs([columns | {f"{joint} position": still}], ur)
+        assert f"--lock {joint}=" in str(caught.value)
 
 
 def test_rows_without_numbers_are_left_out(ur, log):
@@ -541,13 +538,13 @@ def test_rows_without_numbers_are_left_out(ur, log):
     table["q"][[7, 30]] = np.nan
     read = read_logs([table], ur).logs[0]
     assert any("2 rows with NaN, infinite or absurd numbers left out" in note for note in read.notes)
-    with command_line(), pytest.raises(InputError, match="leave such rows out with --bad-rows drop"):
+    with raises(InputError, "not-finite bad_rows"):
         read_logs([table], ur, LogSettings(bad_rows="refuse"))
 
 
 def test_degrees_are_refused_or_left_to_a_first_look(ur, log):
     table = {"t": log.t, "q": np.degrees(log.q + 3.0), "tau": log.tau}
-    with command_line(), pytest.raises(InputError, match="look like degrees: .*; say --units q=deg, or --units q=rad"):
+    with raises(InputError, "wrong-unit units"):
         read_logs([table], ur)
     np.testing.assert_array_equal(read_logs([table], ur, look=True).logs[0].q, table["q"])
 

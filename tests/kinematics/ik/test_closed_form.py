@@ -176,7 +176,7 @@ def test_only_outside_the_limits():
 
 
 def test_limits_that_lie_turns_away():
-    rows = [{"a": 1.0, "limit": dl.Limit(4.0, 9.0)}, {"a": 0.5, "limit": dl.Limit(-9.0, -5.0)}]
+    rows = [{"a": 1.0, "limit": dl.describe.Limit(4.0, 9.0)}, {"a": 0.5, "limit": dl.describe.Limit(-9.0, -5.0)}]
     robot = dl.Robot.from_dh(rows)
     q = robot.random_configuration(500, seed=9)
     found = check(robot, q)

@@ -65,7 +65,7 @@ def test_a_robot_and_a_description_are_checked(tmp_path):
     robot = dl.load(write(tmp_path, DEFECTS["a mass in grams"].text))
     assert rules(dl.check(robot)) == rules(dl.check(robot.description)) == {"D221", "D224"}
     assert dl.check(robot).rows[0].line == 17  # the link's
-    assert not dl.check(dl.Robot.from_dh([dl.DHRow(a=1.0)])).errors
+    assert not dl.check(dl.Robot.from_dh([dl.describe.DHRow(a=1.0)])).errors
 
 
 def test_wrong_use_is_told(tmp_path):

@@ -62,10 +62,10 @@ def test_the_same_arm_as_functions_and_as_a_lagrangian():
 
 
 def _energies_of_two_points():
-    q1, q2 = dl.coordinates("q1 q2")
+    q1, q2 = dl.lagrange.coordinates("q1 q2")
     import sympy as sp
 
-    v1, v2 = dl.rate(q1), dl.rate(q2)
+    v1, v2 = dl.lagrange.rate(q1), dl.lagrange.rate(q2)
     square = L1**2 * v1**2 + L2**2 * (v1 + v2) ** 2 + 2 * L1 * L2 * v1 * (v1 + v2) * sp.cos(q2)
     K = M1 * L1**2 * v1**2 / 2 + M2 * square / 2
     P = (M1 + M2) * G * L1 * sp.sin(q1) + M2 * G * L2 * sp.sin(q1 + q2)
@@ -77,8 +77,8 @@ def test_a_turning_frame_stores_what_it_should():
     from dalembert.lagrange.examples import bead_on_a_hoop
 
     assert lab.lab(bead_on_a_hoop(), states=30).ok
-    x, y = dl.coordinates("x y")
-    vx, vy = dl.rate(x), dl.rate(y)
+    x, y = dl.lagrange.coordinates("x y")
+    vx, vy = dl.lagrange.rate(x), dl.lagrange.rate(y)
     charge = dl.LagrangianSystem([x, y], (vx**2 + vy**2) / 2 + 3 * (x * vy - y * vx) / 2, x**2)
     report = lab.lab(charge, states=30)
     failed = report["quadratic velocity torque"]
@@ -135,7 +135,8 @@ def test_bounds_of_revolute_and_of_sliding_joints():
     most = (M1 + M2) * L1**2 + 2 * M2 * L2**2 + 3 * M2 * L1 * L2
     assert 0.95 * most < revolute.numbers["‖M‖₁ to"] <= most
     free = dl.Robot.from_dh(
-        [dl.DHRow(alpha=np.pi / 2, inertial=ball()), dl.DHRow(kind="prismatic", inertial=ball())], name="free"
+        [dl.describe.DHRow(alpha=np.pi / 2, inertial=ball()), dl.describe.DHRow(kind="prismatic", inertial=ball())],
+        name="free",
     )
     sliding = lab.mass_matrix_bounded(free, states=20)
     assert "no upper bound" in sliding.note
@@ -153,11 +154,14 @@ def test_no_bound_is_proved_that_is_not_finite():
     # It turns about the way it slides: M is constant, but neither lengths nor polynomials say so.
     along = lab.mass_matrix_bounded(follower("prismatic", (0.0, 0.0, 1.0), 0.1), states=20)
     assert along.verdict == HOLDS and "is known" in along.note and "did not grow" in along.note
-    rows = [dl.DHRow(alpha=np.pi / 2, inertial=ball(1e-10)), dl.DHRow(kind="prismatic", inertial=ball(1e-10))]
+    rows = [
+        dl.describe.DHRow(alpha=np.pi / 2, inertial=ball(1e-10)),
+        dl.describe.DHRow(kind="prismatic", inertial=ball(1e-10)),
+    ]
     micro = lab.mass_matrix_bounded(dl.Robot.from_dh(rows, name="micro"), states=20)
     assert micro.verdict == HOLDS and "no upper bound: joint2" in micro.note
     # A slide that M does not know, as its polynomials say: then the bound is that of the arm with the slide held.
-    rows = [dl.DHRow(inertial=ball()), dl.DHRow(kind="prismatic", inertial=ball())]
+    rows = [dl.describe.DHRow(inertial=ball()), dl.describe.DHRow(kind="prismatic", inertial=ball())]
     lift = lab.mass_matrix_bounded(dl.Robot.from_dh(rows, name="lift"), states=20)
     assert lift.verdict == PROVED
     assert lift.numbers["largest eigenvalue met"] <= lift.numbers["λ_max at most (by lengths)"] < 2
@@ -281,7 +285,7 @@ def test_what_signs_cannot_prove_is_not_proved():
 
 
 def test_joints_without_inertia_are_named():
-    massless = dl.Robot.from_dh([dl.DHRow(a=1.0, inertial=ball()), dl.DHRow(a=1.0)], name="idle")
+    massless = dl.Robot.from_dh([dl.describe.DHRow(a=1.0, inertial=ball()), dl.describe.DHRow(a=1.0)], name="idle")
     report = lab.lab(massless, states=20)
     definite = report["positive definite mass matrix"]
     assert definite.verdict == FAILS and "nothing resists" in definite.note and massless.joint_names[1] in definite.note
@@ -309,7 +313,7 @@ def test_report():
 
 
 def _hanging_slide():
-    return dl.Robot.from_dh([dl.DHRow(kind="prismatic", inertial=ball())], gravity=(0, 0, -9.81), name="slide")
+    return dl.Robot.from_dh([dl.describe.DHRow(kind="prismatic", inertial=ball())], gravity=(0, 0, -9.81), name="slide")
 
 
 def test_symbols_are_said_to_be_missing():
@@ -317,7 +321,7 @@ def test_symbols_are_said_to_be_missing():
     assert "not in symbols" in lab.skew_symmetry(tree, states=5).note
     with pytest.raises(dl.InputError, match="fixed angles"):
         lab.skew_symmetry(tree, states=5, symbols=True)
-    long = dl.Robot.from_dh([dl.DHRow(a=0.1, inertial=ball())] * 9)
+    long = dl.Robot.from_dh([dl.describe.DHRow(a=0.1, inertial=ball())] * 9)
     assert "9 joints; symbols=True tries" in lab.skew_symmetry(long, states=5).note
     assert lab.skew_symmetry(dl.load("planar-2r"), states=5, symbols=False).verdict == HOLDS
 

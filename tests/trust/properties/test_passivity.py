@@ -58,12 +58,12 @@ def test_mimics_and_endless_slides():
     assert robot.model.mimics
     seen = robot.potential_energy(robot.random_configuration(20_000, seed=7)).min()
     assert lab.lowest_potential(robot) <= seen + 1e-6
-    ball = dl.Inertial(1.0, (0.1, 0, 0, 0.1, 0, 0.1), dl.Origin((0.1, 0.0, 0.2)))
-    slide = dl.Robot.from_dh([dl.DHRow(kind="prismatic", inertial=ball)], gravity=(0, 0, -9.81))
+    ball = dl.describe.Inertial(1.0, (0.1, 0, 0, 0.1, 0, 0.1), dl.describe.Origin((0.1, 0.0, 0.2)))
+    slide = dl.Robot.from_dh([dl.describe.DHRow(kind="prismatic", inertial=ball)], gravity=(0, 0, -9.81))
     assert lab.lowest_potential(slide) == -np.inf and least_potential(slide) == -np.inf
     found = lab.passivity(slide, states=5)
     assert found.verdict == "holds" and "slides without end" in found.note  # booked, but no β
-    flat = dl.Robot.from_dh([dl.DHRow(kind="prismatic", inertial=ball)], gravity=(0, -9.81, 0))
+    flat = dl.Robot.from_dh([dl.describe.DHRow(kind="prismatic", inertial=ball)], gravity=(0, -9.81, 0))
     assert np.isfinite(lab.lowest_potential(flat)) and lab.passivity(flat, states=5).verdict == "proved"
 
 

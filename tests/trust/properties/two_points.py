@@ -14,7 +14,9 @@ M1, M2, L1, L2, G = 2.0, 3.0, 0.5, 0.7, 9.81
 def two_points():
     """[Fakhari 2]'s arm: two links, a point mass at the end of each."""
     rows = [
-        dl.DHRow(a=L, inertial=dl.Inertial(m, (0, 0, 0, 0, 0, 0), dl.Origin((0.0, 0.0, 0.0))))
+        dl.describe.DHRow(
+            a=L, inertial=dl.describe.Inertial(m, (0, 0, 0, 0, 0, 0), dl.describe.Origin((0.0, 0.0, 0.0)))
+        )
         for m, L in ((M1, L1), (M2, L2))
     ]
     return dl.Robot.from_dh(rows, gravity=(0.0, -G, 0.0), name="points")
@@ -65,7 +67,9 @@ def own(**changes):
 
 
 def ball(mass=1.0):
-    return dl.Inertial(mass, (0.1 * mass, 0, 0, 0.1 * mass, 0, 0.1 * mass), dl.Origin((0.1, 0.0, 0.2)))
+    return dl.describe.Inertial(
+        mass, (0.1 * mass, 0, 0, 0.1 * mass, 0, 0.1 * mass), dl.describe.Origin((0.1, 0.0, 0.2))
+    )
 
 
 def follower(kind, axis, multiplier):

@@ -152,12 +152,22 @@ def test_urdf_read_again(seed):
 
 def test_dh_tables_of_both_conventions():
     rows = [
-        {"d": 0.3, "alpha": 1.2, "a": 0.1, "offset": 0.2, "inertial": dl.Inertial(2.0, (0.1, 0.01, 0, 0.2, 0, 0.1))},
+        {
+            "d": 0.3,
+            "alpha": 1.2,
+            "a": 0.1,
+            "offset": 0.2,
+            "inertial": dl.describe.Inertial(2.0, (0.1, 0.01, 0, 0.2, 0, 0.1)),
+        },
         {"kind": "prismatic", "theta": 0.4, "a": 0.2, "alpha": -0.3, "offset": 0.1},
-        {"a": 0.4, "d": 0.1, "inertial": dl.Inertial(1.0, (0.01,) * 6, dl.Origin((0.1, 0.02, 0.3), (0.1, 0.2, 0.3)))},
+        {
+            "a": 0.4,
+            "d": 0.1,
+            "inertial": dl.describe.Inertial(1.0, (0.01,) * 6, dl.describe.Origin((0.1, 0.02, 0.3), (0.1, 0.2, 0.3))),
+        },
     ]
     for convention in ("standard", "modified"):
-        base = dl.Origin((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
+        base = dl.describe.Origin((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
         arm = dl.Robot.from_dh(rows, convention, base=base)
         table = dl.Robot.from_dh(rows, convention, base=base).to_dh(convention)
         a, b = linkage_of(arm.description), reread.of_dh_table(table)

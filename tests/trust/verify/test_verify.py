@@ -86,7 +86,9 @@ def test_what_is_compared_of_special_robots(monkeypatch):
     on_arrays(monkeypatch)
     closed = dl.verify("four-bar", states=8)
     assert closed and "closed by 'closure'; what is compared are the terms of its tree" in str(closed.remarks)
-    still = dl.verify(Description("block", (Link("block", dl.Inertial(1.0, (1.0, 0, 0, 1.0, 0, 1.0))),)), states=8)
+    still = dl.verify(
+        Description("block", (Link("block", dl.describe.Inertial(1.0, (1.0, 0, 0, 1.0, 0, 1.0))),)), states=8
+    )
     assert still and "no joint that moves: only poses are compared" in str(still.remarks) and still.facts.joints == ()
     assert {row.quantity for row in still.rows} == {"poses of the links", "joints and links"}
     with warnings.catch_warnings():
@@ -144,7 +146,7 @@ def test_a_library_sides_with_the_file(arm, monkeypatch):
     on_arrays(monkeypatch)
     whole = urdf_read.Reader._inertial
     monkeypatch.setattr(
-        urdf_read.Reader, "_inertial", lambda self, e, who: replace(whole(self, e, who), origin=dl.Origin())
+        urdf_read.Reader, "_inertial", lambda self, e, who: replace(whole(self, e, who), origin=dl.describe.Origin())
     )
     certificate = dl.verify(arm, states=8)
     told = "\n".join(map(str, certificate.facts.causes))
@@ -272,7 +274,7 @@ def test_other_loops_are_a_difference(monkeypatch):
     certificate = dl.verify(d, against=replace(d, loops=()), **QUICK)
     assert not certificate and certificate.facts.differences == (f"loop {loop.name!r}: only here",)
     assert certificate.facts.causes[0].cause == "different numbers"
-    moved = replace(loop, second_origin=dl.Origin((0.1, 0.0, 0.0)))
+    moved = replace(loop, second_origin=dl.describe.Origin((0.1, 0.0, 0.0)))
     certificate = dl.verify(d, against=replace(d, loops=(moved,)), **QUICK)
     assert not certificate and "origin on the second" in certificate.facts.differences[0]
     assert dl.verify(d, against=d, **QUICK)

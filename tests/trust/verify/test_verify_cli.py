@@ -77,12 +77,12 @@ def test_what_differs_is_shown_and_the_exit_code_is_one(tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (("pandas",), 1, "unknown robot 'pandas'; did you mean 'panda'"),
+        (("pandas",), 2, "unknown robot 'pandas'; did you mean 'panda'"),
         (("nowhere.urdf",), 1, "there is no such file"),
-        (("rp", "--without", "pinochio"), 1, "did you mean 'pinocchio'"),
+        (("rp", "--without", "pinochio"), 2, "did you mean 'pinocchio'"),
         (("rp", "--states", "2"), 2, "2 is not in the range"),
         (("rp", "--states", "many"), 2, "not a valid integer"),
-        (("rp", "--tip", "nowhere"), 1, "unknown frame 'nowhere'"),
+        (("rp", "--tip", "nowhere"), 2, "unknown frame 'nowhere'"),
         (("rp", "-o", "no/such/folder/c.json"), 1, "'no/such/folder/c.json' cannot be written"),
         ((), 2, "Missing argument 'ROBOT'"),
     ],

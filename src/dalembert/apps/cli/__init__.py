@@ -1,28 +1,26 @@
 """The command line: `dalembert COMMAND ROBOT …`.
 
-A command is a function of its name in the module that SECTIONS names, imported when it is used, so that help is quick;
-`options` says how one is declared. Commands print a table
-for people and, with --json, data for programs. What stops one is a line on standard error and an exit code:
+A command is a function of its name in the module that SECTIONS names. Its module is imported when it is used, so that
+help is quick. `option_table` has all options, `options` declares commands. A command prints tables for people and, with
+--json, data for programs. Errors are one line on standard error and an exit code:
 
     0    done
-    1    Dalembert refused, or the answer is no
-    2    wrong usage
+    1    the job failed, or the answer is no: a file that is missing or wrong, a pose out of reach
+    2    wrong usage: an unknown command, option or name, a value out of range, options that exclude each other
     130  interrupted by Ctrl-C
-    141  whoever read the output has gone
+    141  the reader of the output has gone
 
-`terminal` turns what may happen into these; no traceback is shown for a user's mistake.
+`terminal` turns exceptions into these; a user's mistake never shows a traceback.
 """
 
 from __future__ import annotations
 
 import gc
 import warnings
-from copy import copy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from dalembert import __version__
 from dalembert.apps.cli import terminal
@@ -58,6 +56,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Teaching": {"exercise": ("exercise", "Create, solve and grade exercises.")},
     "Identification": {
         "excite": ("excitation", "Find the best motion for identifying parameters."),
+        "log": ("log", "Inspect a log and write the settings with which it is read."),
         "identify": ("identification", "Identify the parameters of a real robot from a log."),
         "observe": ("observation", "Detect contacts in a log."),
     },
@@ -74,8 +73,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "completion": ("installation", "Print the completion script for a shell."),
     },
 }
-UNCOLLECTED = 100_000  # objects made before garbage is looked for: imports make few cycles, and a tenth of the start-up
-NO_FILE = ("robots", "exercise", "cache", "completion")
+MAX_UNCOLLECTED = (
+    100_000  # objects before garbage is collected: imports make few cycles, and it takes a tenth of the start
+)
 MODULES = {name: module for section in SECTIONS.values() for name, (module, _) in section.items()}
 COMMANDS = {name: words for section in SECTIONS.values() for name, (_, words) in section.items()}
 
@@ -90,10 +90,26 @@ class _Commands(click.Group):
         if name not in COMMANDS:
             return None
         command: click.Command = getattr(import_module(f"dalembert.apps.cli.{MODULES[name]}"), name)
-        taken = {word for parameter in command.params for word in parameter.opts}
-        if name not in NO_FILE:
-            command.params += [_also_behind(p) for p in self.params if p.expose_value and not taken & set(p.opts)]
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            from dalembert.apps.cli.option_table import ROBOT_OPTIONS
+
+            name = error.option_name
+            if name.lstrip("-") not in ROBOT_OPTIONS:
+                raise
+            raise click.UsageError(f"No such option '{name}' here. Write it after the command.", ctx) from None
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from dalembert.apps.cli.options import robot_options
+
+        click.Command.format_options(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
+        with formatter.section("Options of every command that reads a ROBOT"):
+            formatter.write_dl([record for option in robot_options() if (record := option.get_help_record(ctx))])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, COMMANDS))
@@ -120,7 +136,7 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **options: Any) -> Any:
-        gc.set_threshold(UNCOLLECTED)
+        gc.set_threshold(MAX_UNCOLLECTED)
         terminal.prepare_streams()
         return super().main(*args, **options)
 
@@ -134,54 +150,9 @@ class _Commands(click.Group):
             return super().invoke(ctx)
 
 
-def _also_behind(before: click.Parameter) -> click.Parameter:
-    """An option that stands before the command, for those who write it behind: fk arm.urdf --base floating."""
-    behind, name, convert = copy(before), before.name or "", before.callback
-
-    def put(context: click.Context, option: click.Parameter, value: Any) -> None:
-        if context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE:
-            value = convert(context, option, value) if convert else value
-            said = context.find_root().params
-            said[name] = (*said[name], *value) if option.multiple else value
-
-    behind.name, behind.callback, behind.expose_value = f"{name}_behind", put, False  # a command may have that name
-    if isinstance(behind, click.Option):
-        behind.hidden = True
-    return behind
-
-
-def _allowed(_context: click.Context, _option: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
-    if not words:
-        return ()
-    from dalembert.apps.cli.output import names_of
-    from dalembert.describe.mjcf.read import ALLOWED
-
-    return tuple(names_of("entry of --allow", ",".join(words), ALLOWED))
-
-
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dalembert")
-@click.option("--strict", is_flag=True, help="Reject a file with errors in shapes or colors, too.")
-@click.option(
-    "--allow",
-    multiple=True,
-    callback=_allowed,
-    metavar="WHAT",
-    help="MJCF elements to ignore: tendons, actuators, armature, equalities or springs.",
-)
-@click.option(
-    "--package-dir",
-    multiple=True,
-    type=click.Path(exists=True, file_okay=False),
-    help="Folder that contains ROS packages of the robot file.",
-)
-@click.option(
-    "--base", type=click.Choice(("fixed", "floating", "planar")), help="How the base is attached to the world."
-)
-@click.option("--robot", multiple=True, metavar="BODY", help="First body of the robot to take from a scene.")
-@click.option("--free", type=click.Choice(("keep", "drop")), help="Keep or drop the loose objects of a scene.")
-@click.pass_context
-def main(context: click.Context, /, **_options: Any) -> None:
+def main() -> None:
     """Compute the kinematics, dynamics and control of robots.
 
     ROBOT is the name of a bundled robot (see 'dalembert robots') or a file:
@@ -190,13 +161,9 @@ def main(context: click.Context, /, **_options: Any) -> None:
     \b
     Examples:
       dalembert info panda              Show the joints of the Franka Panda.
-      dalembert fk panda --q 0,30deg,0,-90deg,0,2,0
+      dalembert fk panda --q0 0,30deg,0,-90deg,0,2,0
       dalembert report robot.urdf -o report.html
 
     'dalembert COMMAND --help' explains a command and has an example.
     '--json' prints results for programs.
     """
-    if context.invoked_subcommand in NO_FILE:
-        from dalembert.apps.cli.output import READING, refuse_idle
-
-        refuse_idle(f"'dalembert {context.invoked_subcommand}' reads no file", *READING)

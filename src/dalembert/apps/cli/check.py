@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections import Counter
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.options import JSON, argument, command, option
+from dalembert.apps.cli.option_table import ROBOT_OPTIONS, OutputFile
+from dalembert.apps.cli.options import JSON, argument, command, complete_robots, in_options, pick
 from dalembert.findings import SEVERITIES
 
 if TYPE_CHECKING:
@@ -22,14 +24,13 @@ if TYPE_CHECKING:
     from dalembert.trust.doctor.check import CheckUp
 
 FORMATS = ("table", "json", "sarif", "junit")
-LEVELS = ("error", "warning", "never")
 # Of no effect where rules are listed.
-IDLE = ("fix", "out", "in-place", "details", "fail-on", "no-meshes", *output.READING)
-ROWS = 60  # files that a summary lists one by one; of more, only those with errors
-PROGRESS = 2.0  # seconds between two words of it
+IDLE = ("fix", "output", "all", "fail-on", "no-meshes", *ROBOT_OPTIONS)
+MAX_FILE_ROWS = 60  # files that a summary lists one by one; of more, only those with errors
+PROGRESS_PERIOD_S = 2.0
 
 
-class How(output.Reading):
+class How(output.ReadingOptions):
     """How a file is to be examined."""
 
     meshes: bool
@@ -37,26 +38,23 @@ class How(output.Reading):
 
 @command
 def check(
-    paths: tuple[str, ...] = argument(nargs=-1, metavar="ROBOT|FOLDER…"),
-    fix: bool = option("Write a repaired copy (with -o), and say what was changed."),
-    out: str | None = option("Where the repaired copy goes.", "-o", "--out", type=click.Path(dir_okay=False)),
-    in_place: bool = option("With --fix: overwrite the file itself."),
-    style: str = option(
-        "For people, or for machines.", "--format", type=click.Choice(FORMATS), default="table", show_default=False
+    paths: tuple[str, ...] = argument(
+        reads_robot=True, nargs=-1, metavar="ROBOT|FOLDER…", shell_complete=complete_robots
     ),
+    fix: bool = pick("fix"),
+    out: str | None = pick("output", type=OutputFile()),
+    style: str = pick("format", "table", type=FORMATS),
     as_json: bool = JSON,
-    fail_on: str = option(
-        "From which severity on to exit with 1.", type=click.Choice(LEVELS), default="error", show_default=False
-    ),
-    folders: tuple[str, ...] = option("Where package:// is; may be repeated.", "--package-dir", metavar="FOLDER"),
-    no_meshes: bool = option("Open no mesh files."),
-    details: bool = option("With several files: list every finding too."),
-    rules: bool = option("List the rules instead."),
+    fail_on: str = pick("fail-on", "error"),
+    no_meshes: bool = pick("no-meshes"),
+    every: bool = pick("all"),
+    rules: bool = pick("rules"),
 ) -> None:
     """Examine robot descriptions: syntax, structure, physics. Files (.urdf, .xacro, .toml), bundled names, or folders,
     of which every .urdf is examined.
 
-    Exit code 0: nothing at or above --fail-on; 1: something is; 2: wrong usage.
+    --fix repairs one file; --output may name that file itself. Exit code 1 if a finding is at least as severe as
+    --fail-on.
 
     \b
     Examples: dalembert check robot.urdf
@@ -71,43 +69,36 @@ def check(
     if not paths:
         raise click.UsageError("name a file, a bundled robot or a folder")
     output.refuse_idle("a file is checked as it is", *output.ARRANGING)
-    said = output.reading(*folders)
+    said = output.reading()
     how: How = {
         "meshes": not no_meshes,
         "strict": said["strict"],
         "allow": said["allow"],
         "package_dirs": said["package_dirs"],
     }
-    _usable(paths, fix, out, in_place, how["package_dirs"])
+    _require_paths(paths, fix, out)
     if fix:
-        ups = [_repair(paths[0], out or paths[0], how, style)]
+        ups = [_repair(paths[0], str(out), how, style)]
     else:
         ups = _examine(paths, how)
-        _show(ups, paths, style, details)
+        _show(ups, paths, style, every)
     output.exit_unless(fail_on == "never" or not any(up.fails(cast("Severity", fail_on)) for up in ups))
 
 
-def _usable(paths: Sequence[str], fix: bool, out: str | None, in_place: bool, folders: Sequence[str]) -> None:
+def _require_paths(paths: Sequence[str], fix: bool, out: str | None) -> None:
     from dalembert import robots
+    from dalembert.errors import unknown
 
     names = robots.names()
     for path in paths:
         if not Path(path).exists() and path not in names:
-            near = f"; bundled are {', '.join(names)}" if os.sep not in path and not Path(path).suffix else ""
-            raise click.UsageError(f"{path}: there is no such file or folder{near}")
-    for folder in folders:
-        if not Path(folder).is_dir():
-            raise click.UsageError(f"--package-dir {folder}: there is no such folder")
-    if not fix:
-        if out or in_place:
-            raise click.UsageError("-o and --in-place go with --fix")
-        return
-    if len(paths) != 1 or Path(paths[0]).is_dir():
+            if os.sep in path or Path(path).suffix:
+                raise click.ClickException(f"{path}: there is no such file or folder")
+            raise click.UsageError(str(unknown("robot", path, names)))
+    if fix and (len(paths) != 1 or Path(paths[0]).is_dir()):
         raise click.UsageError("--fix repairs one file at a time")
-    if in_place == (out is not None):
-        raise click.UsageError("say where the repaired copy goes with -o FILE, or overwrite with --in-place")
-    if out is not None and Path(out).exists() and Path(out).samefile(paths[0]):
-        raise click.UsageError(f"{out} is the file itself; to overwrite it, say --in-place")
+    if fix != (out is not None):
+        raise click.UsageError("--fix and --output go together: --output names the repaired copy")
 
 
 def _examine(paths: Sequence[str], how: How) -> list[CheckUp]:
@@ -119,7 +110,7 @@ def _examine(paths: Sequence[str], how: How) -> list[CheckUp]:
     def each(k: int, n: int, _up: CheckUp) -> None:
         nonlocal told
         now = time.monotonic()
-        if n > 1 and now - told > PROGRESS:
+        if n > 1 and now - told > PROGRESS_PERIOD_S:
             click.echo(f"{k} of {n} files, {now - started:.0f} s", err=True)
             told = now
 
@@ -149,7 +140,8 @@ def _show(ups: Sequence[CheckUp], paths: Sequence[str], style: str, details: boo
     if style != "table":
         from dalembert.trust.doctor.check import FORMATS as WRITERS
 
-        click.echo(WRITERS[style](ups))
+        text = WRITERS[style](ups)
+        output.print_json(json.loads(text)) if style == "json" else click.echo(text)
     elif len(ups) == 1:
         _one(ups[0])
     else:
@@ -174,7 +166,9 @@ def _cells(up: CheckUp) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
     """The columns and rows of findings; what can be repaired ends with *."""
     made = up.cells()
     marks = (" *" if f.fixable else "" for f in up)
-    return made.columns, [(*row[:-1], f"{row[-1]}{mark}") for row, mark in zip(made.rows, marks, strict=True)]
+    return made.columns, [
+        (*row[:-1], in_options(f"{row[-1]}{mark}")) for row, mark in zip(made.rows, marks, strict=True)
+    ]
 
 
 def _summary(ups: Sequence[CheckUp], paths: Sequence[str]) -> None:
@@ -200,7 +194,7 @@ def _rows(ups: Sequence[CheckUp], paths: Sequence[str]) -> list[tuple[str, list[
     for up in ups:
         folder = next((path for path in paths if _below(up.source, path)), "")
         name = Path(up.source).relative_to(folder).as_posix() if folder and Path(folder).is_dir() else up.source
-        if len(ups) > ROWS and not up.errors:
+        if len(ups) > MAX_FILE_ROWS and not up.errors:
             name = f"{name.split('/')[0]}/…" if "/" in name else "…"
         rows.setdefault((folder, name), []).append(up)
     return [(f"{name} ({len(g)} files)" if len(g) > 1 else name, g) for (_, name), g in rows.items()]
@@ -225,7 +219,7 @@ def _show_rules(style: str) -> None:
     if style == "table":
         _table("Rules", ("rule", "severity", "title", "why it matters"), [tuple(row.values()) for row in data])
     else:
-        output.print_json(data)
+        output.print_json({"rules": data})
 
 
 # repairs
@@ -241,7 +235,7 @@ def _repair(path: str, out: str, how: How, style: str) -> CheckUp:
         repaired.save(out)
     if style == "json":
         changes, to = [change.data() for change in repaired.changes], out if written else None
-        output.print_json({"file": path, "out": to, "changes": changes, "after": repaired.after.data()})
+        output.print_json({"file": path, "output": to, "changes": changes, "after": repaired.after.data()})
     elif style != "table":
         _show([repaired.after], [out], style, False)
     else:

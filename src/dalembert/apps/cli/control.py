@@ -5,16 +5,20 @@ Commands know those controllers by name that a bandwidth ω and a damping ζ wil
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.options import POSITIVE, ROBOT, ROBOT_OR_NONE, TIP, Number, command, option, picture, vector
+from dalembert.apps.cli.option_table import ROBOT_OPTIONS
+from dalembert.apps.cli.options import ROBOT, ROBOT_OR_NONE, command, pick
 from dalembert.apps.cli.terminal import waiting
 from dalembert.control import registry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -29,93 +33,105 @@ ALONE = {  # what the poles of a joint count
 }
 TUNED = tuple(name for name, entry in registry.offered("joints", compiled=True).items() if entry.settings)
 USUAL = "pd-gravity,feedforward-pd,computed-torque"
-SCENARIOS = ("exact", "wrong-start", "payload", "masses", "friction", "noise")
+# Parameters of --vary, and the field of a Scenario that each one is.
+VARIED = {
+    "payload.mass": "payload",
+    "mass_error": "mass_error",
+    "friction": "friction",
+    "viscous": "viscous",
+    "coulomb": "coulomb",
+    "noise": "noise",
+    "rate_noise": "rate_noise",
+    "start": "start",
+}
 
 
-def _setting(setting: registry.Setting) -> Any:
-    words = f"{setting.meaning} {setting.symbol}{f' [{setting.unit}]' if setting.unit else ''}."
-    return option(words, type=Number(0, 1e6, min_open=True), default=setting.default)
+def read_controller(text: str, known: Iterable[str]) -> tuple[str, bool]:
+    """Return the name of a controller and whether it compensates friction, from NAME or NAME+friction."""
+    name, plus, term = text.partition("+")
+    if plus and term != "friction":
+        raise click.UsageError(f"a controller is NAME or NAME+friction; got {text!r}")
+    return output.names_of("controller", name, known)[0], bool(plus)
 
 
-OMEGA, ZETA = _setting(registry.OMEGA), _setting(registry.ZETA)
-FRICTION = option("Friction and springs of the model, unknown to the controllers.")
-COMPENSATE = option("Compensation of the model's friction by the controllers (implies --friction).")
-
-
-@command
+@partial(command, controllers=(*CONTROLLERS, "all"))
 def compare(
     robot: str = ROBOT,
-    controllers: str = option(f"Of {', '.join(CONTROLLERS)}; all of them with 'all'.", default=USUAL, metavar="A,B,…"),
-    omega: float = OMEGA,
-    zeta: float = ZETA,
-    q0: str | None = vector("Where the motion begins [rad, m], 30deg for degrees; home if not given."),
-    to: str | None = vector("Where it goes, along the least jerk; half a radian on if not given."),
-    move: float = option("Seconds for the way there.", type=Number(0.01), default=2.0),
-    rest: float = option("Seconds at rest after it.", type=Number(0), default=1.0),
-    scenarios: str = option(
-        f"What the controllers are not told, of {', '.join(SCENARIOS)}; all if not given.",
-        default=",".join(SCENARIOS),
-        metavar="A,B,…",
-        show_default=False,
-    ),
-    payload: float = option("Mass at the tip [kg].", type=Number(0), default=1.0),
-    mass_error: float = option("Of every inertia.", type=Number(-0.9, 10), default=0.1),
-    friction: bool = FRICTION,
-    compensate_friction: bool = COMPENSATE,
-    dt: float = option("First step [s]; it is halved until half of it gives the same.", type=POSITIVE, default=1e-3),
-    seed: int = option("Of the noise.", type=click.IntRange(0), default=0),
-    plot: str | None = picture("Draw the errors over time"),
-    tip: str | None = TIP,
+    controllers: str = pick("controller", USUAL),
+    omega: float = pick("omega", 10.0),
+    zeta: float = pick("zeta", 1.0),
+    q0: str | None = pick("q0", shown="home"),
+    to: str | None = pick("to", shown="half a radian from the start"),
+    move: float = pick("move", 2.0),
+    duration: float | None = pick("duration", shown="1 s more than --move"),
+    vary: tuple[str, ...] = pick("vary"),
+    friction: bool = pick("friction"),
+    dt: float = pick("dt", 1e-3),
+    seed: int = pick("seed", 0),
+    plot: str | None = pick("plot"),
 ) -> None:
-    """Run controllers on the same motion, with what they were not told, and measure errors and torques.
+    """Run controllers on the same motion, with parameters that they do not know, and measure errors and torques.
 
-    The verdicts: settled, bounded (an error remains), drifting, diverged; unresolved where no step was short enough.
+    \b
+    Controllers: {controllers}
+    --vary:      payload.mass [kg], mass_error (0.1: every inertia 10 % larger), friction (times that of the
+                 model), viscous [N m s/rad], coulomb [N m], noise [rad], rate_noise [rad/s], start [rad].
+
+    Without --vary there are six cases: exact, wrong start, payload, masses, friction and noise. The time step is halved
+    until half of it gives the same verdicts: settled, bounded (an error remains), drifting, diverged, or unresolved if
+    no step was short enough. Exit code 1 if one is unresolved.
 
     \b
     Examples: dalembert compare planar-2r
-              dalembert compare panda --controllers pd,pd-gravity,computed-torque --payload 2 --plot errors.svg
+              dalembert compare panda --controller pd,computed-torque --vary payload.mass=0,2 --plot errors.svg
     """
     from dalembert.control import compare as compare_controllers
     from dalembert.trajectories import minimum_jerk
 
-    names = list(CONTROLLERS) if controllers == "all" else output.names_of("controller", controllers, CONTROLLERS)
-    wanted = output.names_of("scenario", scenarios, SCENARIOS)
-    for name, scenario in (("payload", "payload"), ("mass-error", "masses"), ("seed", "noise"), ("tip", "payload")):
-        if scenario not in wanted:
-            output.refuse_idle(f"it is for the scenario {scenario}, which is not among --scenarios", name)
+    chosen = {text: read_controller(text, CONTROLLERS) for text in _split(controllers)}
+    names = list(chosen)
+    if duration is not None and duration < move:
+        raise click.UsageError(f"--duration {duration:g} is shorter than the motion, --move {move:g}")
     if names == ["feedforward"]:
         output.refuse_idle("feedforward has no gains", "omega", "zeta")
-    arm = output.load(robot, tip)
-    if "payload" in wanted:
-        output.tip_of(arm)  # where it hangs
+    context = click.get_current_context()
+    payload = context.params["robot_payload"] or 0.0
+    compensating = [text for text, (_, compensates) in chosen.items() if compensates]
+    scenarios = _scenarios(vary, payload, friction or bool(compensating))
+    noisy = any(s.noise or s.rate_noise for s in scenarios.values())
+    if not noisy:
+        output.refuse_idle("it is the seed of the noise, and no case has any", "seed")
+    arm = output.load(robot, nominal=True)
+    if any(s.payload for s in scenarios.values()):
+        output.tip_of(arm)
     start = output.positions("q0", q0, arm) or arm.home.tolist()
     goal = output.positions("to", to, arm, within=True) or _goal(arm, start)
-    with waiting("making the controllers"):
+    total = round(move + 1.0, 3) if duration is None else duration
+    with waiting("designing the controllers"):
         each = {
-            name: entry.make(arm, omega, zeta, friction=compensate_friction and (entry.compensates or len(names) == 1))
-            for name, entry in ((name, CONTROLLERS[name]) for name in names)
+            text: CONTROLLERS[name].make(arm, omega, zeta, friction=compensates)
+            for text, (name, compensates) in chosen.items()
         }
-    with waiting(f"running {len(names)} controllers in {len(wanted)} scenarios"):
+    with waiting(f"running {len(names)} controllers in {len(scenarios)} cases"):
         found = compare_controllers(
             each,
             arm,
-            minimum_jerk(start, goal, move) if goal != start else start,
-            round(move + rest, 3),
-            scenarios=_scenarios(wanted, payload, mass_error, friction or compensate_friction),
+            minimum_jerk(start, goal, move) if goal != start and move else goal,
+            total,
+            scenarios=scenarios,
             dt=dt,
-            seed=seed if "noise" in wanted else None,
+            seed=seed if noisy else None,
         )
     if plot is not None:
         found.plot(plot)
-    compensating = [name for name in names if compensate_friction and CONTROLLERS[name].compensates]
-    task = {"start": start, "goal": goal, "move": move, "rest": rest, "omega": omega, "zeta": zeta}
-    task |= {"friction": friction or compensate_friction, "compensating": compensating}
+    task = {"start": start, "goal": goal, "move": move, "duration": total, "omega": omega, "zeta": zeta}
+    task |= {"friction": friction or bool(compensating), "compensating": compensating}
     data = {"robot": arm.name, **task, "rows": found.rows(), "criteria": found.criteria, "plot": plot}
 
     def show() -> None:
         _show_comparison(found)
-        if friction or compensate_friction:
-            click.echo(f"friction of the model in every scenario; compensated by: {', '.join(compensating) or 'none'}")
+        if friction or compensating:
+            click.echo(f"friction of the model in every case; compensated by: {', '.join(compensating) or 'none'}")
         output.print_files(plot)
 
     output.answer(data, show)
@@ -131,18 +147,30 @@ def _goal(arm: Robot, start: list[float]) -> list[float]:
     return goal
 
 
-def _scenarios(names: list[str], payload: float, mass_error: float, friction: bool) -> dict[str, Scenario]:
+def _split(text: str) -> list[str]:
+    return list(CONTROLLERS) if text == "all" else output.names_of("controller", text)
+
+
+def _scenarios(vary: Sequence[str], payload: float, friction: bool) -> dict[str, Scenario]:
+    """Return the cases of --vary, or the usual ones, all with the payload and the friction of the model."""
     from dataclasses import replace
 
     from dalembert.control import Scenario
     from dalembert.control.scenarios import DEFAULTS
 
-    changed = {"payload": Scenario(payload=payload), "masses": Scenario(mass_error=mass_error)}
-    words = {"payload": f"payload {payload:g} kg", "masses": f"masses {100 * mass_error:+g} %"}
-    found = {
-        words.get(name, name): changed[name] if name in changed else DEFAULTS[name.replace("-", " ")] for name in names
-    }
-    return {name: replace(s, friction=1.0) for name, s in found.items()} if friction else found
+    found = {}
+    for text in vary:
+        name, _, values = text.partition("=")
+        field = VARIED[output.names_of("parameter of --vary", name, VARIED)[0]]
+        for x in output.some_numbers("vary", values) or ():
+            found[f"{name} {x:g}"] = Scenario(**{field: x})
+    both = {"payload": payload} if payload else {}
+    both |= {"friction": 1.0} if friction else {}
+    return {name: replace(s, **(both | _given(s))) for name, s in (found or DEFAULTS).items()}
+
+
+def _given(scenario: Scenario) -> dict[str, float]:
+    return {name: x for name, x in vars(scenario).items() if x}
 
 
 def _show_comparison(found: Comparison) -> None:
@@ -167,20 +195,23 @@ def _round(x: object) -> object:
     return x if not isinstance(x, float) else float(f"{x:.3g}") if math.isfinite(x) else "–"
 
 
-@command
+@partial(command, controllers=TUNED)
 def tune(
     robot: str | None = ROBOT_OR_NONE,
-    controller: str = option("Its law.", type=click.Choice(TUNED), default="computed-torque"),
-    omega: float = OMEGA,
-    zeta: float = ZETA,
-    num: str | None = option(
-        "Without ROBOT: a plant's numerator, falling powers of s; 1 if not given.", metavar="b,b,…"
-    ),
-    den: str | None = option("Its denominator: 1,3,3,1 is s³ + 3s² + 3s + 1.", metavar="a,a,…"),
-    delay: float = option("Its dead time [s].", type=Number(0), default=0.0, show_default=False),
+    controller: str = pick("controller", "computed-torque"),
+    omega: float = pick("omega", 10.0),
+    zeta: float = pick("zeta", 1.0),
+    num: str | None = pick("num", shown="1"),
+    den: str | None = pick("den"),
+    delay: float = pick("delay", 0.0),
 ) -> None:
-    """Gains for a robot's controller from a bandwidth ω and a damping ζ, with what is proved of it; or, for a plant
-    as a transfer function, the gains of Ziegler and Nichols.
+    """Compute the gains of a robot's controller from a bandwidth and a damping ratio, or the gains of Ziegler and
+    Nichols for a plant that is given as a transfer function.
+
+    \b
+    Controllers: {controllers}
+
+    The output has the gains, the poles and the overshoot of each joint, and the conditions of stability.
 
     \b
     Examples: dalembert tune panda --omega 15
@@ -190,15 +221,15 @@ def tune(
     if (robot is None) == (den is None):
         raise click.UsageError("name a ROBOT, or a plant with --den (and --num): one of the two")
     if robot is None:
-        idle = ("omega", "zeta", "controller", *output.READING)
-        output.refuse_idle("a plant is tuned by rule: it is for a ROBOT", *idle)
+        output.refuse_idle("it is for a ROBOT, and a plant is given", "omega", "zeta", "controller", *ROBOT_OPTIONS)
         _answer_plant(num, den, delay)
         return
     if num is not None or delay:
         raise click.UsageError("--num and --delay are a plant's, which needs --den and no ROBOT")
+    controller, compensates = read_controller(controller, TUNED)
     arm = output.load(robot)
     with waiting("inertias over the arm's configurations"):
-        law = CONTROLLERS[controller].make(arm, omega, zeta)
+        law = CONTROLLERS[controller].make(arm, omega, zeta, friction=compensates)
         conditions = law.conditions()
         stiffness = _stiffness(law, controller, arm)
     loops = _loops(law)
@@ -253,7 +284,7 @@ def _stiffness(law: Controller, controller: str, arm: Robot) -> NDArray[np.float
     return kp * find_magnitudes(arm).seen_inertia.max(axis=0) if accelerations else kp
 
 
-class _Loop(NamedTuple):
+class _JointLoop(NamedTuple):
     """The closed loop of one joint: its poles [1/s], how it moves in a word, and the overshoot of a step of the set
     point (part of the step), None if it is not stable."""
 
@@ -277,7 +308,7 @@ class _Loop(NamedTuple):
         return ", ".join(filter(None, parts))
 
 
-def _loops(law: Controller) -> list[_Loop]:
+def _loops(law: Controller) -> list[_JointLoop]:
     """The loop of each joint."""
     from dalembert.control import MassSpringDamper, step_figures
 
@@ -286,11 +317,13 @@ def _loops(law: Controller) -> list[_Loop]:
         if len(loop.den) == 3:
             J, kd, kp = loop.den.tolist()
             second = MassSpringDamper(J, kd, kp)
-            found.append(_Loop(list(second.poles), second.regime, second.overshoot))
+            found.append(_JointLoop(list(second.poles), second.regime, second.overshoot))
         else:
             poles = sorted(loop.poles.astype(complex).tolist(), key=lambda p: (p.real, p.imag))
             stable = bool(loop.stable)
-            found.append(_Loop(poles, "" if stable else "unstable", step_figures(loop).overshoot if stable else None))
+            found.append(
+                _JointLoop(poles, "" if stable else "unstable", step_figures(loop).overshoot if stable else None)
+            )
     return found
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.options import JSON, LETTERS, NAMES, ROBOT, SAME, TIP, NewFile, command, option, read_pairs
+from dalembert.apps.cli.option_table import OutputFile
+from dalembert.apps.cli.options import JSON, ROBOT, command, pick, read_pairs
 from dalembert.apps.cli.terminal import waiting
 from dalembert.errors import unknown
 from dalembert.files import DESCRIPTION, contents, whole
@@ -24,61 +25,54 @@ FORMATS = ("text", "markdown", "latex", "html")
 @command
 def derive(
     robot: str = ROBOT,
-    method: str = option("What is derived.", type=click.Choice(METHODS), default="lagrange"),
-    form: str | None = option(
-        "The format; by default text, or what the file's name ends with.", "--format", type=click.Choice(FORMATS)
-    ),
-    every: bool = option("Text: show what is folded too.", "--all"),
-    at: str | None = option(
-        "newton-euler with numbers: q, q̇ and q̈, between semicolons, as in “30deg, 0; 1, 0; 0, 0”.", metavar="Q;QD;QDD"
-    ),
-    convention: str = option(
-        "kinematics: of the DH table.", type=click.Choice(("standard", "modified")), default="standard"
-    ),
-    symbolic: str = option(
-        "Which parameters are symbols: all, inertias, lengths, none, or names as m1,m2,g.", default="all"
-    ),
-    friction: bool = option("With F_v q̇ + F_s sgn(q̇) in the joint equations."),
-    letters: str | None = LETTERS,
-    names: str | None = NAMES,
-    same: str | None = SAME,
-    check: str | None = option(
-        "Judge a derivation of yours, a step to a line: the first mistake is named.",
-        type=click.Path(exists=True, dir_okay=False),
-        metavar="FILE",
-    ),
-    file: str | None = option("Write to a file.", "-o", "--output", type=NewFile(), metavar="FILE"),
-    tip: str | None = TIP,
+    method: str = pick("method", "lagrange", type=METHODS),
+    form: str | None = pick("format", type=FORMATS, shown="by the ending of the file, else text"),
+    every: bool = pick("all"),
+    q0: str | None = pick("q0"),
+    qd0: str | None = pick("qd0"),
+    qdd: str | None = pick("qdd"),
+    convention: str = pick("convention", "standard"),
+    symbolic: str = pick("symbolic", "all"),
+    friction: bool = pick("friction"),
+    letters: str | None = pick("letters"),
+    names: str | None = pick("names"),
+    same: str | None = pick("same"),
+    check: str | None = pick("check"),
+    file: str | None = pick("output", type=OutputFile(".txt", ".md", ".tex", ".html")),
     as_json: bool = JSON,
 ) -> None:
     """Derive the equations step by step, each line with its reason.
 
     ROBOT is a robot, or one of the Lagrangian examples (cart-pole, five-bar, …). A closed chain is derived with its
-    multipliers.
+    multipliers. --method newton-euler computes with numbers if --q0, --qd0 and --qdd are given. --check FILE names the
+    first mistake in a derivation with one step per line; the exit code is then 1.
 
     \b
     Examples:
       dalembert derive planar-2r
       dalembert derive elbow-3r --method kinematics
-      dalembert derive planar-2r --method newton-euler --at "30deg, 45deg; 1, 0.5; 0, 0"
+      dalembert derive planar-2r --method newton-euler --q0 30deg,45deg --qd0 1,0.5 --qdd 0,0
       dalembert derive planar-2r --letters spong -o arm.html
       dalembert derive planar-2r --check homework.txt
     """
     if every and (form or "text") != "text":
         raise click.UsageError("--all is for text: the other formats hold all of it")
-    if at is not None and method != "newton-euler":
-        raise click.UsageError("--at puts numbers into --method newton-euler")
+    state = (q0, qd0, qdd)
+    if method != "newton-euler":
+        output.refuse_idle("only --method newton-euler computes with numbers", "q0", "qd0", "qdd")
+    elif any(state) and not all(state):
+        raise click.UsageError("--q0, --qd0 and --qdd go together")
     if method != "kinematics":
         output.refuse_idle(f"{method} shows no DH table", "convention")
     if file and (as_json or check):
         raise click.UsageError("-o is for the derivation as a document; --check and --json go to the screen")
     if check:
-        output.refuse_idle("--check compares with what is derived", "format", "all", "at")
+        output.refuse_idle("--check compares with what is derived", "format", "all", "q0", "qd0", "qdd")
     with waiting("deriving the equations", heavy=True):
         found = _system(robot, method) or _robot(
-            output.load(robot, tip),
+            output.load(robot),
             method,
-            at,
+            state,
             convention,
             symbolic,
             friction=friction,
@@ -87,7 +81,7 @@ def derive(
             same=read_pairs("same", same),
         )
         if check:
-            judged = found.check(contents(check, DESCRIPTION).decode("utf-8-sig", "replace"))
+            judged = found.check(_read_work(check))
             output.answer(judged.record, lambda: click.echo(str(judged)))
             output.exit_unless(bool(judged))
         elif as_json:
@@ -101,6 +95,14 @@ def derive(
             whole(file, lambda opened: opened.write(written))
     if file:
         click.echo(f"wrote {file}")
+
+
+def _read_work(file: str) -> str:
+    """Return the text of a derivation to check."""
+    try:
+        return contents(file, DESCRIPTION).decode("utf-8-sig", "replace")
+    except OSError as error:
+        raise click.ClickException(f"{file}: cannot be read: {error.strerror}") from None
 
 
 def _system(name: str, method: str) -> Derivation | None:
@@ -118,7 +120,9 @@ def _system(name: str, method: str) -> Derivation | None:
     return EXAMPLES[name]().derivation()
 
 
-def _robot(arm: Robot, method: str, at: str | None, convention: str, symbolic: str, **options: Any) -> Derivation:
+def _robot(
+    arm: Robot, method: str, state: tuple[str | None, ...], convention: str, symbolic: str, **options: Any
+) -> Derivation:
     from dalembert.symbolic.parameters import CHOICES
 
     chosen = symbolic if symbolic in CHOICES else [name.strip() for name in symbolic.split(",")]
@@ -129,11 +133,9 @@ def _robot(arm: Robot, method: str, at: str | None, convention: str, symbolic: s
             raise click.UsageError(f"{arm.name!r} is a closed chain, derived with its multipliers: --method lagrange")
         output.refuse_idle("a closed chain is derived in the library's letters", "friction", "letters", "names", "same")
         return Constrained(arm).derivation(symbolic=chosen)
-    parts = at.split(";") if at is not None else []
-    if at is not None and len(parts) != 3:
-        raise click.BadParameter("three lists are needed, q; q̇; q̈, between semicolons", param_hint="--at")
-    state = None
-    if parts:
-        rates = [output.numbers("at", part, arm.n) or [] for part in parts[1:]]
-        state = [output.positions("at", parts[0], arm) or [], *rates]
-    return arm.equations(chosen, **options).derivation(method, at=state, convention=convention)
+    at = None
+    if all(state):
+        q, qd, qdd = state
+        rates = [output.rates(name, text, arm) or [] for name, text in (("qd0", qd), ("qdd", qdd))]
+        at = [output.positions("q0", q, arm) or [], *rates]
+    return arm.equations(chosen, **options).derivation(method, at=at, convention=convention)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.options import JSON, LETTERS, NAMES, ROBOT, SAME, TIP, NewFile, command, option, read_pairs
+from dalembert.apps.cli.options import JSON, OUTPUT, ROBOT, blame, command, pick, read_pairs
 from dalembert.apps.cli.terminal import waiting
 from dalembert.files import whole
 
@@ -15,52 +15,52 @@ if TYPE_CHECKING:
     from dalembert.symbolic.equations import Equations
 
 FORMATS = ("text", "latex", "sympy")
+ABBREVIATIONS = ("lumps", "angles")
 
 
 @command
 def equations(
     robot: str = ROBOT,
-    what: str | None = option(
-        "What to print: M, C, g, tau, Gamma, K, P, T, J, det, Y, or M12.", "--of", metavar="M,C,…"
-    ),
-    symbolic: str = option(
-        "Which parameters are symbols: all, inertias, lengths, none, or names as m1,m2,g.", default="all"
-    ),
-    physical: bool = option("In the physical parameters, without lumped constants."),
-    long: bool = option("cos(q1 + q2) instead of c12."),
-    friction: bool = option("With F_v q̇ + F_s sgn(q̇) in the joint equations."),
-    letters: str | None = LETTERS,
-    names: str | None = NAMES,
-    same: str | None = SAME,
-    form: str = option("", "--format", type=click.Choice(FORMATS), default="text"),
-    check: tuple[str, str] | None = option(
-        "Compare a formula of yours with the derived entry.", nargs=2, metavar="NAME FORMULA"
-    ),
-    file: str | None = option("Write to a file.", "-o", "--output", type=NewFile(), metavar="FILE"),
-    tip: str | None = TIP,
+    only: str | None = pick("only"),
+    symbolic: str = pick("symbolic", "all"),
+    expand: str | None = pick("expand"),
+    friction: bool = pick("friction"),
+    letters: str | None = pick("letters"),
+    names: str | None = pick("names"),
+    same: str | None = pick("same"),
+    form: str = pick("format", "text", type=FORMATS),
+    check: str | None = pick("check"),
+    file: str | None = OUTPUT,
     as_json: bool = JSON,
 ) -> None:
-    """Derive M, C, g and the rest in closed form, exactly.
+    """Derive M, C, g and the other terms of the equations of motion in closed form, exactly.
+
+    --only takes M, C, g, tau, Gamma, K, P, T, J, det, Y, or an entry such as M12. Exit code 1 if the formula of --check
+    is not the derived one.
 
     \b
     Examples:
       dalembert equations planar-2r
-      dalembert equations puma560 --of det
+      dalembert equations puma560 --only det
       dalembert equations planar-2r --letters spong
       dalembert equations planar-2r --base planar
-      dalembert equations planar-2r --check M12 "I2 + m2*(r2**2 + l1*r2*cos(q2))"
+      dalembert equations planar-2r --check "M12 = I2 + m2*(r2**2 + l1*r2*cos(q2))"
     """
     from dalembert.symbolic.parameters import CHOICES
 
-    if what and check:
-        raise click.UsageError("--of and --check exclude each other")
+    if only and check:
+        raise click.UsageError("--only and --check exclude each other")
     if check:
-        output.refuse_idle("--check compares by value", "format", "long", "physical")
+        output.refuse_idle("--check compares by value", "format", "expand")
+        entry, mark, formula = (part.strip() for part in check.partition("="))
+        if not (entry and mark and formula):
+            raise click.UsageError(f"--check takes NAME=FORMULA, as in M12=I2; got {check!r}")
     if file and (check or as_json):
         raise click.UsageError("-o is for formulas; --check and --json go to the screen")
     chosen = symbolic if symbolic in CHOICES else [name.strip() for name in symbolic.split(",")]
-    parts = [name.strip() for name in what.split(",")] if what else []
-    arm = output.load(robot, tip, several=True)
+    parts = [name.strip() for name in only.split(",")] if only else []
+    long = output.names_of("abbreviation", expand, ABBREVIATIONS) if expand else []
+    arm = output.load(robot, several=True)
     if arm.loops:
         raise click.ClickException(_refuse_loops(arm.name))
     with waiting("deriving the equations", heavy=True):
@@ -68,11 +68,14 @@ def equations(
             chosen, friction=friction, letters=letters, names=read_pairs("names", names), same=read_pairs("same", same)
         )
         if check:
-            result = e.compare(*check)
+            with blame("check"):
+                result = e.compare(entry, formula)
         elif as_json:
-            data = _data(e, parts)
+            with blame("only"):
+                data = _data(e, parts)
         else:
-            text = _write_text(e, parts, form, not physical, long, bool(file))
+            with blame("only"):
+                text = _write_text(e, parts, form, "lumps" not in long, "angles" in long, bool(file))
     if check:
         keys = {"entry": "name", "equal": "equal", "difference": "off", "slip": "slip", "derived": "derived"}
         output.answer({key: getattr(result, name) for key, name in keys.items()}, lambda: click.echo(str(result)))
@@ -114,7 +117,7 @@ def _write_text(e: Equations, names: list[str], form: str, lump: bool, long: boo
         remedy = f"{count}: -o FILE writes them as text in normal form, --symbolic inertias makes them fewer"
         if names:
             raise click.ClickException(remedy) from None
-        return f"{e.structure()}\n{remedy}, --of takes a part.\n"
+        return f"{e.structure()}\n{remedy}, --only takes a part.\n"
 
 
 def _data(e: Equations, names: list[str]) -> dict[str, object]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.options import POSITIVE, ROBOT, TIP, NewFile, Number, command, option, picture, vector
+from dalembert.apps.cli.option_table import OutputFile
+from dalembert.apps.cli.options import ROBOT, command, pick
 from dalembert.apps.cli.terminal import waiting
 
 if TYPE_CHECKING:
@@ -16,107 +17,94 @@ if TYPE_CHECKING:
     from dalembert.robot import Robot
 
 KINDS = ("position", "velocity", "acceleration", "torque")
-WORDS = ("--floor 0", "--from")  # how a floor and a start are asked for here
+WORDS = ("--half-space 0", "--q0")  # the options for a floor and a start, in messages
+LIMITED = ("lower", "upper", "velocity", "acceleration", "torque", "bandwidth", "stiffness", "margin")
 FIGURES = ("period", "duration", "criterion", "condition", "random_condition", "log_det")
 
 
 @command
 def excite(
     robot: str = ROBOT,
-    seconds: float = option("Time to spend searching.", type=Number(0.1), default=30.0),
-    starts: int = option("Most starts of the search.", type=click.IntRange(1), default=8),
-    duration: float | None = option("Of the motion [s], whole periods; one.", type=POSITIVE),
-    base_frequency: float | None = option("[Hz]; 0.1, or one period, if not given.", type=POSITIVE),
-    harmonics: int | None = option("Sines per joint; 5, or what the bandwidth allows.", type=click.IntRange(2, 50)),
-    velocity: str | None = vector("Largest speed [rad/s, m/s], one for all or one per joint; the robot's."),
-    acceleration: str | None = vector("Largest acceleration, one for all or one per joint; none if not given."),
-    torque: str | None = vector("Largest torque [N m, N], one for all or one per joint; the robot's efforts."),
-    lower: str | None = vector("Lowest positions, one per joint; the robot's."),
-    upper: str | None = vector("Highest positions, one per joint; the robot's."),
-    floor: tuple[str, ...] = option(
-        "Frames stay above this height over the base [m]; of all, or of those named.",
-        "--floor",
-        "--keep-above",
-        metavar="[FRAME:]Z",
-    ),
-    half_space: tuple[str, ...] = option(
-        "Frames stay where n·p ≥ d, in the base frame [m]; all, or those named.", metavar="[FRAME:]nx,ny,nz,d"
-    ),
-    clear: float | None = option("Links keep so far from each other and from obstacles [m]; 0.01.", type=Number(0)),
-    avoid: str | None = option("Obstacles, a TOML file; the floor if not given.", metavar="FILE"),
-    ignore_contacts: bool = option("Neither the floor nor the arm itself is avoided."),
-    bandwidth: float | None = option("Of the drives [Hz]: no harmonic is faster.", type=POSITIVE),
-    stiffness: str | None = vector("Of elastic joints [N m/rad]: harmonics stay below half the lowest mode."),
-    gravity: str | None = vector("In the base frame [m/s²]; the robot's.", "x,y,z"),
-    margin: float = option("Kept free of each range.", type=Number(0, 0.5), default=0.05),
-    criterion: str = option("What is made best.", type=click.Choice(("condition", "d-optimal")), default="condition"),
-    no_friction: bool = option("Friction is not to be identified."),
-    no_rotor: bool = option("Rotor inertias are not to be identified."),
-    seed: int = option("Of the starts.", type=click.IntRange(0), default=0),
-    rate: float = option("Rows per second.", type=POSITIVE, default=100.0),
-    start: str | None = option(
-        "Joint positions, or 'home': the file goes from there to the motion and back.", "--from", metavar="x,x,…"
-    ),
-    out: str | None = option("The motion, t, q, q̇, q̈, τ: .csv.", "-o", "--out", type=NewFile(".csv"), metavar="FILE"),
-    plot: str | None = picture("Draw one period"),
-    tip: str | None = TIP,
+    seconds: float = pick("seconds", 30.0),
+    starts: int = pick("starts", 8),
+    duration: float | None = pick("duration", shown="10 s"),
+    harmonics: int | None = pick("harmonics", shown="5, or fewer if the bandwidth requires it"),
+    limits: tuple[str, ...] = pick("limits"),
+    half_space: tuple[str, ...] = pick("half-space"),
+    clearance: float | None = pick("clearance", shown="0.01"),
+    world: tuple[str, ...] = pick("world", shown="a floor at the base"),
+    criterion: str = pick("method", "condition", type=("condition", "d-optimal")),
+    terms: str = pick("terms", "friction,rotor"),
+    seed: int = pick("seed", 0),
+    q0: str | None = pick("q0"),
+    dt: float = pick("dt", 0.01),
+    out: str | None = pick("output", type=OutputFile(".csv")),
+    plot: str | None = pick("plot"),
 ) -> None:
     """Find a periodic motion within an arm's limits that shows its parameters best, and certify the limits.
 
-    The file goes to the arm's controller; what it records goes to 'dalembert identify'. Links with shapes keep
-    clear of each other and of the base plane, or of --floor and what --avoid names; frames keep to --half-space.
+    The file has t, q, q̇, q̈ and τ, one row per --dt; the robot's controller plays it. With --q0 it goes from there to
+    the motion and back. 'dalembert identify' reads what the robot records.
 
     \b
-    Example: dalembert excite ur5e --floor 0.1 --half-space tool0:1,0,0,-0.4 --from home -o motion.csv
+    Limits: lower, upper [rad, m], velocity, acceleration, torque [N m, N], one for all joints or one
+            per joint; bandwidth of the drives [Hz]; stiffness of elastic joints [N m/rad];
+            margin, the share of each range that stays free (default: 0.05).
+
+    Links with shapes keep clear of each other and of --world; --world none ignores both. Frames keep to --half-space:
+    tool0:0.1 is a height, tool0:1,0,0,-0.4 a plane; without a name it is for all frames.
+
+    \b
+    Example: dalembert excite ur5e --half-space 0.1 --half-space tool0:1,0,0,-0.4 --q0 home -o motion.csv
     """
-    from dalembert.collision.world import World
     from dalembert.identification.excitation.design import excite as find_excitation
     from dalembert.identification.excitation.limits import HalfSpace
 
-    if (lower is None) != (upper is None):
-        raise click.UsageError("--lower and --upper go together")
+    bounds = output.limits(limits, LIMITED)
+    if ("lower" in bounds) != ("upper" in bounds):
+        raise click.UsageError("--limits lower=X,… and --limits upper=X,… go together")
     if out is None:
-        output.refuse_idle("it says how many rows are written: give -o FILE", "rate")
-        output.refuse_idle("it is for the file: give -o FILE", "from")
-    rows = rate * (duration or 1 / (base_frequency or 0.1))
-    if out is not None and abs(rows - round(rows)) > 1e-6 * rows:  # told now, not after the search
-        raise click.UsageError(f"at {rate:g} rows per second the motion has {rows:g}: choose a --rate for a whole")
-    arm = output.load(robot, tip)
-    if gravity is not None:
-        arm = arm.with_gravity(output.numbers("gravity", gravity, 3, "x, y and z") or ())
-    begin = arm.home.tolist() if start == "home" else output.positions("from", start, arm, within=True)
-    floors: dict[str | None, float] = {}
-    for text in floor:
-        floors.update({frame: z for frame, (z,) in _by_frame("floor", text, 1, "a height", arm)})
-    spaces = [
-        HalfSpace(frame, (x, y, z), d)
-        for text in half_space
-        for frame, (x, y, z, d) in _by_frame("half-space", text, 4, "nx, ny, nz and d of n·p ≥ d", arm)
-    ]
+        output.refuse_idle("it is for the file: give -o FILE", "dt", "q0")
+    rows = (duration or 10.0) / dt
+    if out is not None and abs(rows - round(rows)) > 1e-6 * rows:  # reported now, not after the search
+        raise click.UsageError(f"the motion has {rows:g} rows of {dt:g} s: choose a --dt that gives a whole number")
+    chosen = output.names_of("term", terms, ("friction", "rotor", "none"))
+    ignore_contacts = tuple(world) == ("none",)
     if ignore_contacts:
-        output.refuse_idle("with --ignore-contacts nothing is avoided", "clear", "avoid")
-    low, high = output.positions("lower", lower, arm), output.positions("upper", upper, arm)
+        output.refuse_idle("with --world none nothing is avoided", "clearance")
+    arm = output.load(robot)
+    begin = output.positions("q0", q0, arm, within=True)
+    floors: dict[str | None, float] = {}
+    spaces = []
+    for text in half_space:
+        if text.count(",") - text.rpartition(":")[0].count(",") == 0:
+            floors.update({frame: z for frame, (z,) in _by_frame("half-space", text, 1, "a height", arm)})
+        else:
+            named = _by_frame("half-space", text, 4, "nx, ny, nz and d of n·p ≥ d, or a height", arm)
+            spaces += [HalfSpace(frame, (x, y, z), d) for frame, (x, y, z, d) in named]
+    low, high = (output.positions("limits", bounds.get(end), arm) for end in ("lower", "upper"))
+    one = {name: output.one_or_each("limits", bounds.get(name), arm.n) for name in LIMITED[2:]}
+    obstacles = None if ignore_contacts else output.read_world(world)
     with waiting(f"searching for {seconds:g} s") as say:
         found = find_excitation(
             arm,
             duration=duration,
-            base_frequency=base_frequency,
             harmonics=harmonics,
             position=None if low is None or high is None else (low, high),
-            velocity=output.one_or_each("velocity", velocity, arm.n),
-            acceleration=output.one_or_each("acceleration", acceleration, arm.n),
-            torque=output.one_or_each("torque", torque, arm.n),
+            velocity=one["velocity"],
+            acceleration=one["acceleration"],
+            torque=one["torque"],
             floor=floors,
             workspace=spaces,
-            avoid=False if ignore_contacts else None if avoid is None else World.load(avoid),
-            clear=clear,
-            bandwidth=bandwidth,
+            avoid=False if ignore_contacts else obstacles,
+            clear=clearance,
+            bandwidth=_single("bandwidth", one["bandwidth"]),
             start=begin,
-            stiffness=output.one_or_each("stiffness", stiffness, arm.n),
-            margin=margin,
+            stiffness=one["stiffness"],
+            margin=_single("margin", one["margin"]) or 0.0 if "margin" in bounds else 0.05,
             criterion=criterion,
-            friction=not no_friction,
-            rotor=not no_rotor,
+            friction="friction" in chosen,
+            rotor="rotor" in chosen,
             starts=starts,
             seconds=seconds,
             seed=seed,
@@ -124,10 +112,16 @@ def excite(
         )
     held = found.certificate.feasible
     if out is not None and held:
-        found.to_csv(out, rate)
+        found.to_csv(out, 1 / dt)
     files = output.save_plot(found.plot, out if held else None, plot)
     output.answer(lambda: _excitation_data(found, files), lambda: _show_excitation(found, files))
     output.exit_unless(held)
+
+
+def _single(field: str, value: float | list[float] | None) -> float | None:
+    if isinstance(value, list):
+        raise click.UsageError(f"--limits {field} takes one number")
+    return value
 
 
 def _by_frame(option: str, text: str, n: int, each: str, arm: Robot) -> Iterator[tuple[str | None, list[float]]]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.options import JSON, argument, command, option
+from dalembert.apps.cli.option_table import OutputFile
+from dalembert.apps.cli.options import JSON, argument, command, pick
 from dalembert.apps.cli.terminal import waiting
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from dalembert.exercises.grading import Grade
 
 FORMATS = ("markdown", "pdf", "html", "notebook", "moodle")
-SEED = option("Which variant: a whole number.", type=click.IntRange(0, 2**32 - 1), default=0)
 
 
 def complete_families(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -43,16 +43,11 @@ def _families(topic: str | None = None, level: int | None = None) -> list[Family
     return chosen
 
 
-TOPIC = option("Families of this topic (a part of its name will do).", metavar="TOPIC")
 FAMILY = argument(metavar="FAMILY", shell_complete=complete_families)
 
 
 @command
-def list_(
-    topic: str | None = TOPIC,
-    level: int | None = option("1: one step, 2: a few steps, 3: a page.", type=click.IntRange(1, 3)),
-    as_json: bool = JSON,
-) -> None:
+def list_(topic: str | None = pick("topic"), level: int | None = pick("level"), as_json: bool = JSON) -> None:
     """List the families of exercises, by topic and difficulty.
 
     \b
@@ -64,29 +59,20 @@ def list_(
     rows = [(f.name, f.topic, LEVELS[f.level], f.title) for f in chosen]
     data = [{"family": f.name, "topic": f.topic, "level": f.level, "title": f.title} for f in chosen]
     title = f"{len(rows)} famil{'y' if len(rows) == 1 else 'ies'} of exercises"
-    output.answer(data, lambda: output.print_table(title, ("family", "topic", "length", "what"), rows))
+    output.answer({"families": data}, lambda: output.print_table(title, ("family", "topic", "length", "what"), rows))
 
 
 @command
 def make(
     families: tuple[str, ...] = argument(metavar="[FAMILY]…", nargs=-1, shell_complete=complete_families),
-    seed: int = SEED,
-    topic: str | None = TOPIC,
-    count: int | None = option("So many exercises, in turn from the families.", type=click.IntRange(1, 1000)),
-    form: str | None = option("By default what the file's ending says.", "--format", type=click.Choice(FORMATS)),
-    solutions: str = option(
-        "In FILE-solutions, in the same file, or left out.",
-        type=click.Choice(("apart", "inside", "none")),
-        default="apart",
-    ),
-    title: str = option("Of the sheet.", default="Exercises"),
-    class_list: str | None = option(
-        "A CSV of students: everyone gets a sheet of their own, in the folder -o.",
-        "--class",
-        type=click.Path(exists=True, dir_okay=False),
-        metavar="FILE",
-    ),
-    out: str | None = option("The file, or with --class the folder.", "-o", "--output", metavar="FILE"),
+    seed: int = pick("seed", 0),
+    topic: str | None = pick("topic"),
+    count: int | None = pick("count", shown="one per family"),
+    form: str | None = pick("format", type=FORMATS, shown="by the ending of the file"),
+    solutions: str = pick("solutions", "apart"),
+    title: str = pick("title", "Exercises"),
+    class_list: str | None = pick("class"),
+    out: str | None = pick("output", shown="the screen"),
     as_json: bool = JSON,
 ) -> None:
     """Make a sheet of exercises, with its solutions apart; or one for each student of a class.
@@ -117,7 +103,9 @@ def make(
         if form not in (None, "markdown"):
             raise click.UsageError(f"--format {form} goes into a file: say which with -o")
         text = paper.markdown(sheet, "inside" if solutions == "inside" else "none")
-        output.answer([_data(e, solutions == "inside") for e in drawn], lambda: click.echo(text, nl=False))
+        output.answer(
+            {"exercises": [_data(e, solutions == "inside") for e in drawn]}, lambda: click.echo(text, nl=False)
+        )
         return
     with waiting("writing the sheet"):
         files = [str(f) for f in write_sheet(sheet, out, form or _format_of(out), solutions)]
@@ -181,19 +169,17 @@ def _data(exercise: Exercise, solved: bool) -> dict[str, object]:
 
 @command
 def solve(
-    family: str = FAMILY,
-    seed: int = SEED,
-    hints: bool = option("The hints alone, and not the solution."),
-    as_json: bool = JSON,
+    family: str = FAMILY, seed: int = pick("seed", 0), only: str | None = pick("only"), as_json: bool = JSON
 ) -> None:
-    """Print an exercise with its worked solution, or with hints.
+    """Print an exercise with its worked solution, or with --only hints.
 
     \b
-    Example: dalembert exercise solve compose-rotations --seed 7 --hints
+    Example: dalembert exercise solve compose-rotations --seed 7 --only hints
     """
     from dalembert.exercises.exercise import find
     from dalembert.exercises.sheets import markup, paper
 
+    hints = only is not None and bool(output.names_of("part", only, ("hints",)))
     exercise = find(family).variant(seed)
     told = (
         [f"*Hint {k}.* {hint}" for k, hint in enumerate(exercise.hints, 1)]
@@ -208,14 +194,10 @@ def solve(
 @command
 def grade(
     what: str = argument(metavar="FAMILY|FILE|FOLDER"),
-    seed: int = SEED,
-    answer: tuple[str, ...] = option('What you found, as M12="I2 + m2*r2^2"; may be repeated.', metavar="NAME=ANSWER"),
-    variants: str | None = option(
-        "The list of 'make --class': only one's own variant counts.",
-        type=click.Path(exists=True, dir_okay=False),
-        metavar="FILE",
-    ),
-    out: str | None = option("Marks with reasons as CSV.", "-o", "--output", metavar="FILE"),
+    seed: int = pick("seed", 0),
+    answer: tuple[str, ...] = pick("answer"),
+    variants: str | None = pick("variants"),
+    out: str | None = pick("output", type=OutputFile(".csv")),
     as_json: bool = JSON,
 ) -> None:
     """Grade an answer, a file of answers, or a folder of such files.
@@ -248,7 +230,7 @@ def grade(
         marked = classes.grade_folder(what, own, say) if folder else [classes.grade_file(what, own)]
     if out is not None:
         classes.write_marks(out, marked)
-    output.answer(lambda: [_marked_data(m) for m in marked], lambda: _show_marks(marked, out))
+    output.answer(lambda: {"marks": [_marked_data(m) for m in marked]}, lambda: _show_marks(marked, out))
     output.exit_unless(folder or all(not m.trouble and m.earned >= m.points for m in marked))
 
 

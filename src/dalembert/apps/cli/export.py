@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.options import POSITIVE, ROBOT, TIP, NewFile, command, option
+from dalembert.apps.cli.option_table import OutputFile
+from dalembert.apps.cli.options import ROBOT, command, pick
 from dalembert.apps.cli.terminal import waiting
 from dalembert.files import whole
 
@@ -18,20 +19,19 @@ if TYPE_CHECKING:
     from dalembert.apps.report import Page
     from dalembert.compile import Kernel
 
+MAX_PORT = 65535
 SUFFIXES = {"c": ".c", "numpy": ".py", "jax": ".py", "casadi": ".casadi"}
 WASM = "wasm"
+HTML = pick("output", type=OutputFile(".html", ".htm"), shown="ROBOT.html")
 
 
 @command
 def export(
     robot: str = ROBOT,
-    lang: str = option("The language.", "--lang", "--to", type=click.Choice([*SUFFIXES, WASM]), default="c"),
-    kernels: tuple[str, ...] = option("Which kernel; may be given several times.", "--kernel", metavar="NAME"),
-    out: str | None = option(
-        "A folder to write to, instead of the screen.", "-o", "--out", type=click.Path(file_okay=False)
-    ),
-    batch: bool = option("C: add a loop over many states."),
-    tip: str | None = TIP,
+    lang: str = pick("format", "c", type=(*SUFFIXES, WASM)),
+    kernels: tuple[str, ...] = pick("kernel", shown="inverse_dynamics, or the usual ones for wasm"),
+    out: str | None = pick("output", type=click.Path(file_okay=False), shown="the screen"),
+    batch: bool = pick("batch"),
 ) -> None:
     """Write a robot's kernels as source code that needs nothing of Dalembert.
 
@@ -43,13 +43,13 @@ def export(
     --kernel it has the usual kernels; besides kernels there are ik and simulate (free motion under torques).
 
     \b
-    Example: dalembert export panda --to c --kernel inverse_dynamics --kernel fk -o generated
-             dalembert export panda --to casadi --kernel forward_dynamics -o generated
-             dalembert export panda --to wasm -o panda-wasm
+    Example: dalembert export panda --format c --kernel inverse_dynamics --kernel fk -o generated
+             dalembert export panda --format casadi --kernel forward_dynamics -o generated
+             dalembert export panda --format wasm -o panda-wasm
     """
     from dalembert.names import identifier
 
-    arm = output.load(robot, tip, several=True)
+    arm = output.load(robot, several=True)
     files: dict[str, str | bytes] = {}
     if batch and lang != "c":
         raise click.BadParameter(f"is for C; {lang} takes many states as it is", param_hint="--batch")
@@ -78,7 +78,7 @@ def export(
             elif not file.endswith(".h"):
                 click.echo(text, nl=False)
 
-    output.answer({"robot": arm.name, "lang": lang, "out": out, "files": list(files) if out else files}, show)
+    output.answer({"robot": arm.name, "format": lang, "out": out, "files": list(files) if out else files}, show)
 
 
 def _write_source(lang: str, kernel: Kernel, function: str) -> str:
@@ -104,12 +104,11 @@ def _write_files(folder: Path, files: dict[str, str | bytes]) -> None:
 @command
 def report(
     robot: str = ROBOT,
-    file: str | None = option("Where to write; ROBOT.html else.", "-o", "--output", type=NewFile(".html", ".htm")),
-    sections: str | None = option("Only these sections, as robot,equations,task.", metavar="A,B,…"),
-    seconds: float = option("About how long it may take.", type=POSITIVE, default=90.0),
-    quick: bool = option("Fewer samples, states and controllers."),
-    show: bool = option("Open the page in a browser afterwards.", "--open"),
-    tip: str | None = TIP,
+    file: str | None = HTML,
+    only: str | None = pick("only"),
+    seconds: float = pick("seconds", 90.0),
+    quick: bool = pick("quick"),
+    show: bool = pick("open"),
 ) -> None:
     """Write a report of ROBOT: one page that needs no network and no other file.
 
@@ -120,14 +119,14 @@ def report(
     Examples:
       dalembert report planar-2r
       dalembert report arm.urdf -o arm.html --open
-      dalembert report panda --sections robot,equations,task --quick
+      dalembert report panda --only robot,equations,task --quick
     """
     from dalembert.apps.report import write_report
 
-    arm = output.load(robot, tip, several=True)
+    arm = output.load(robot, several=True)
     with waiting("report", heavy=True) as say:
         found = write_report(
-            arm, file, sections=_split(sections), seconds=seconds, quick=quick, progress=lambda title, word: say(title)
+            arm, file, sections=_split(only), seconds=seconds, quick=quick, progress=lambda title, word: say(title)
         )
     output.answer(found.data, lambda: _show_report(found))
     if show:
@@ -146,18 +145,19 @@ def _show_report(report: Page) -> None:
 @command
 def page(
     robot: str = ROBOT,
-    file: str | None = option("Where to write; ROBOT.html else.", "-o", "--output", type=NewFile(".html", ".htm")),
-    controllers: str | None = option("Only these controllers, the first chosen, as pd,none.", metavar="A,B,…"),
-    panels: str | None = option("Only these panels, as controller,plots.", metavar="A,B,…"),
-    embed: bool = option("A small layout for a frame in another page."),
-    q: str | None = option("Joint positions to begin at [rad, m]; 30deg for degrees.", metavar="NUMBERS"),
-    motion: tuple[str, ...] = option("A posture to pass, for a motion to follow; repeated, in order.", metavar="x,x,…"),
-    log: str | None = option("A recorded motion to play back.", type=click.Path(exists=True, dir_okay=False)),
-    still: bool = option("Do not run until it is asked to."),
-    show: bool = option("Open the page in a browser afterwards.", "--open"),
-    tip: str | None = TIP,
+    file: str | None = HTML,
+    controllers: str | None = pick("controller", shown="all"),
+    only: str | None = pick("only", shown="all panels"),
+    embed: bool = pick("embed"),
+    q0: str | None = pick("q0", shown="home"),
+    through: tuple[str, ...] = pick("through"),
+    log: str | None = pick("log"),
+    paused: bool = pick("paused"),
+    show: bool = pick("open"),
 ) -> None:
     """Write a live page of ROBOT: one file that needs no network, to be opened from disk, also on a phone.
+
+    --only takes the panels to show, --controller the controllers to offer, the first one chosen.
 
     Drag its tip, drop it, pull at its links, choose a controller and its gains, a payload, friction, gravity; watch
     positions, torques, energy and the phase portrait; play back a log; share the state as a link.
@@ -165,22 +165,22 @@ def page(
     \b
     Examples:
       dalembert page panda -o panda.html --open
-      dalembert page planar-1r --controllers none,pd --embed
-      dalembert page planar-2r --motion 1,0.5 --motion 0,-0.5
+      dalembert page planar-1r --controller none,pd --embed
+      dalembert page planar-2r --through 1,0.5 --through 0,-0.5
     """
     from dalembert.apps.page import write_page
 
-    arm = output.load(robot, tip, several=True)
-    postures = [output.positions("motion", text, arm, within=True) or [] for text in motion]
+    arm = output.load(robot, several=True)
+    postures = [output.positions("through", text, arm, within=True) or [] for text in through]
     with waiting("page", heavy=True):
         found = write_page(
             arm,
             file,
-            q=output.positions("q", q, arm, within=True),
+            q=output.positions("q0", q0, arm, within=True),
             controllers=_split(controllers),
-            panels=_split(panels),
+            panels=_split(only),
             embed=embed,
-            run=not still,
+            run=not paused,
             motion=postures or None,
             log=log,
         )
@@ -196,41 +196,37 @@ def _split(names: str | None) -> list[str] | None:
 @command
 def studio(
     robot: str = ROBOT,
-    tip: str | None = TIP,
-    q: str | None = option("Joint positions to begin at [rad, m]; 30deg for degrees.", metavar="NUMBERS"),
-    log: str | None = option("A recorded motion to play back.", type=click.Path(exists=True, dir_okay=False)),
-    host: str = option("The address to listen on.", default="127.0.0.1"),
-    port: int = option("0: any that is free.", default=8080, type=click.IntRange(0, 65535)),
-    origin: tuple[str, ...] = option("A page elsewhere that may use it, http://name:port.", metavar="URL"),
-    package_dir: tuple[str, ...] = option("Where meshes lie.", type=click.Path(exists=True, file_okay=False)),
-    plain: bool = option("No shadows: for a machine without a graphics card."),
-    world: str | None = option("Obstacles, a TOML file.", metavar="FILE"),
-    no_browser: bool = option("Do not open the page, only say where it is."),
+    q0: str | None = pick("q0", shown="home"),
+    log: str | None = pick("log"),
+    address: str = pick("address", "127.0.0.1:8080"),
+    origin: tuple[str, ...] = pick("origin"),
+    plain: bool = pick("plain"),
+    world: tuple[str, ...] = pick("world"),
+    no_browser: bool = pick("no-browser"),
 ) -> None:
     """Open a robot in the browser: drag its tip, load it, simulate it under a controller, pull at it, play back a log.
 
-    The page is served to this machine alone unless --host says otherwise, until Ctrl-C.
+    The page is served to this machine alone unless --address names another host, until Ctrl-C.
 
     \b
     Example: dalembert studio panda
     """
     from dalembert.apps.studio import open as open_studio, server
-    from dalembert.collision.world import World
 
+    host, port = _read_address(address)
     server.viser()  # refused before anything is loaded
-    arm = output.load(robot, tip, package_dir, several=True)
-
+    arm = output.load(robot, several=True)
     page = open_studio(
         arm,
         browser=not no_browser,
         host=host,
         port=port,
-        q=output.positions("q", q, arm),
+        q=output.positions("q0", q0, arm),
         log=log,
         origins=origin,
-        package_dirs=output.reading(*package_dir)["package_dirs"],
+        package_dirs=output.reading()["package_dirs"],
         plain=plain,
-        world=None if world is None else World.load(world),
+        world=output.read_world(world),
     )
     try:
         data = {"url": page.url, "robot": arm.name, "notes": list(page.scene.look.notes)}
@@ -245,6 +241,14 @@ def studio(
     finally:
         page.stop()
     click.echo("closed", err=True)
+
+
+def _read_address(text: str) -> tuple[str, int]:
+    """Return the host and the port of HOST:PORT."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > MAX_PORT:
+        raise click.BadParameter(f"{text!r} is not HOST:PORT with a port up to {MAX_PORT}", param_hint="--address")
+    return host.strip("[]"), int(port)
 
 
 def wait() -> None:

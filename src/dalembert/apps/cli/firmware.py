@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.control import OMEGA, ZETA
-from dalembert.apps.cli.options import POSITIVE, ROBOT, TIP, Number, command, option, vector
+from dalembert.apps.cli.control import read_controller
+from dalembert.apps.cli.option_table import POSITIVE
+from dalembert.apps.cli.options import ROBOT, command, pick
 from dalembert.apps.cli.terminal import waiting
 
 if TYPE_CHECKING:
@@ -20,74 +22,76 @@ if TYPE_CHECKING:
 @command
 def firmware(
     robot: str = ROBOT,
-    law: str = option("The controller, as 'dalembert simulate' knows it.", default="computed-torque", metavar="NAME"),
-    cpu: str = option("The core, as cortex-m4; c: C alone.", default="c", metavar="NAME"),
-    omega: float = OMEGA,
-    zeta: float = ZETA,
-    sample_time: float = option("From one call to the next [s].", type=POSITIVE, default=1e-3),
-    q0: str | None = vector("Where a motion begins [rad, m], 30deg for degrees; home if not given."),
-    to: str | None = vector("Where it goes: it is compiled in. Without it, what is wanted is given at each call."),
-    move: float = option("Seconds for the way there, of least jerk.", type=POSITIVE, default=2.0),
-    compensate_friction: bool = option("Compensation of the model's friction, as 'dalembert identify' finds it."),
-    torque_limits: bool = option("Torques end at the robot's efforts."),
-    positions_only: bool = option("The robot measures no rates: they are made of positions."),
-    lag: float = option("Time constant of a filter of rates [s]; 0: none.", type=Number(0), default=0.0),
-    observer: float | None = option("Gain of an observer of contacts [1/s].", type=POSITIVE),
-    double: bool = option("Doubles, where the core has them."),
-    flash: int | None = option("Refuse code that takes more [KiB].", type=click.IntRange(1)),
-    name: str | None = option("What the function is called; after robot and law if not given."),
-    out: str | None = option("The folder; called as the function if not given.", "-o", "--out", type=click.Path()),
-    tip: str | None = TIP,
+    controller: str = pick("controller", "computed-torque"),
+    cpu: str = pick("cpu", "c"),
+    omega: float = pick("omega", 10.0),
+    zeta: float = pick("zeta", 1.0),
+    dt: float = pick("dt", 1e-3),
+    q0: str | None = pick("q0", shown="home"),
+    to: str | None = pick("to"),
+    move: float = pick("move", 2.0, type=POSITIVE),
+    limits: tuple[str, ...] = pick("limits"),
+    positions_only: bool = pick("positions-only"),
+    cutoff: float | None = pick("cutoff", shown="no filter"),
+    gain: float | None = pick("gain", type=POSITIVE, shown="no observer"),
+    double: bool = pick("double"),
+    name: str | None = pick("name", shown="robot and controller"),
+    out: str | None = pick("output", shown="a folder with the name of the function"),
 ) -> None:
-    """Write a control law as code for a chip: one function step(state, in, out).
+    """Write a controller as code for a microcontroller: one function step(state, in, out).
 
-    Object file, C99, header, an example with a self-test, CMakeLists.txt and a README with sizes, operations, ranges
-    and errors. float32, no allocation, no library, no branch that depends on data. Cores: cortex-m4, cortex-m7,
-    cortex-m33, riscv32, riscv64, aarch64, x86-64; and c, for any other.
+    The folder has an object file, C99, a header, an example with a self-test, CMakeLists.txt and a README with sizes,
+    operations, ranges and errors. The code is in float32, without allocation, libraries or branches that depend on
+    data. The time between two calls is --dt. With --to the motion is compiled in, without it the reference is an input.
+    --gain adds an observer of contacts, --cutoff a filter of the velocities. --limits torque clips torques, and
+    --limits flash=32 raises an error if the code takes more than 32 KiB.
 
     \b
-    Examples: dalembert firmware panda --law computed-torque --cpu cortex-m4 -o panda
-              dalembert firmware ur5e --law pid --cpu riscv32 --torque-limits --positions-only --lag 0.002
-              dalembert firmware scara --law pd-gravity --cpu cortex-m7 --to 0.5,0.5,0.05,0 --move 1.5
+    Examples: dalembert firmware panda --controller computed-torque --cpu cortex-m4 -o panda
+              dalembert firmware ur5e --controller pid --cpu riscv32 --limits torque --positions-only --cutoff 80
+              dalembert firmware scara --controller pd-gravity --cpu cortex-m7 --to 0.5,0.5,0.05,0 --move 1.5
     """
     from dalembert.firmware import make_firmware
     from dalembert.firmware.cores import KIBI
 
     if to is None:
         output.refuse_idle("it belongs to a motion, and there is no --to", "q0", "move")
-    arm = output.load(robot, tip, several=True)
+    output.refuse_idle("the code is for the robot without a payload, as controllers know it", "payload")
+    bounded = output.limits(limits, ("torque", "flash"))
+    flash = output.some_numbers("limits", bounded["flash"]) if "flash" in bounded else None
+    arm = output.load(robot, several=True)
     start = output.positions("q0", q0, arm, within=True) or arm.home.tolist()
     goal = output.goal("to", to, arm)
     with waiting("compiling"):
-        controller = _controller(arm, law, omega, zeta, goal is not None, compensate_friction)
+        law = _make_controller(arm, controller, omega, zeta, goal is not None)
         made = make_firmware(
             arm,
-            controller,
+            law,
             cpu,
-            sample_time=sample_time,
+            sample_time=dt,
             reference=None if goal is None else _motion(arm, start, goal, move),
-            torque_limits="robot" if torque_limits else None,
+            torque_limits="robot" if "torque" in bounded else None,
             rates=not positions_only,
-            lag=lag,
-            observer=observer,
+            lag=0.0 if cutoff is None else 1 / (2 * math.pi * cutoff),
+            observer=gain,
             double=double,
-            flash=None if flash is None else flash * KIBI,
+            flash=None if flash is None else int(flash[0] * KIBI),
             name=name,
         )
         files = [str(path) for path in made.write(out or made.name)]
     output.answer(lambda: _data(made, files), lambda: _show(made, files))
 
 
-def _controller(arm: Robot, law: str, omega: float, zeta: float, moves: bool, friction: bool) -> Controller:
+def _make_controller(arm: Robot, controller: str, omega: float, zeta: float, moves: bool) -> Controller:
     from dalembert.control.registry import CONTROLLERS
-    from dalembert.errors import choose
 
-    entry = CONTROLLERS[choose("law", law, CONTROLLERS)]
+    name, compensates = read_controller(controller, CONTROLLERS)
+    entry = CONTROLLERS[name]
     if not entry.settings and not entry.needs:
-        output.refuse_idle(f"{law} has no gains", "omega", "zeta")
+        output.refuse_idle(f"{name} has no gains", "omega", "zeta")
     if moves and entry.follows == "tip":
-        raise click.UsageError(f"--to gives joint positions, and {law} follows the tip: give its motion at each call")
-    return entry.make(arm, omega, zeta, q=arm.home, friction=friction)
+        raise click.UsageError(f"--to gives joint positions, and {name} follows the tip: leave out --to")
+    return entry.make(arm, omega, zeta, q=arm.home, friction=compensates)
 
 
 def _motion(arm: Robot, start: list[float], goal: list[float], move: float) -> object:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.options import TIP, argument, command, complete_robots, option
+from dalembert.apps.cli.options import argument, command, complete_robots, pick
 from dalembert.apps.cli.terminal import waiting
 
 if TYPE_CHECKING:
@@ -43,10 +43,9 @@ PLACES = {
 
 @command
 def bench(
-    robot: str = argument(metavar="[ROBOT]", default="panda", shell_complete=complete_robots),
-    states: int = option("In a batch.", type=click.IntRange(8, 1_000_000), default=10_000),
-    threads: int = option("For a batch.", type=click.IntRange(1, 1024), default=1),
-    tip: str | None = TIP,
+    robot: str = argument(reads_robot=True, metavar="[ROBOT]", default="panda", shell_complete=complete_robots),
+    states: int = pick("states", 10_000, type=click.IntRange(8, 1_000_000)),
+    threads: int = pick("threads", 1),
 ) -> None:
     """Time inverse and forward dynamics, M, kinematics and J on this machine: one state, a batch, and the same
     algorithm run by NumPy on arrays, an operation at a time.
@@ -57,7 +56,7 @@ def bench(
     \b
     Example: dalembert bench ur5e --states 100000
     """
-    arm = output.load(robot, tip, several=True).tree().with_threads(threads)
+    arm = output.load(robot, several=True).tree().with_threads(threads)
     output.tip_of(arm)
     if not arm.nv:
         raise click.UsageError(f"{arm.name!r} has no joints: there is nothing to time")
@@ -143,7 +142,7 @@ def _best(run: Callable[[], object], most: int = 1_000_000) -> float:
 
 
 @command
-def cache(clear: bool = option("Remove them all; they are made again when needed.")) -> None:
+def cache(clear: bool = pick("clear")) -> None:
     """Show where compiled kernels are kept, how many and how large; or remove them.
 
     The folder is chosen by DALEMBERT_CACHE; set to nothing, it turns the cache off. It may have as many megabytes as

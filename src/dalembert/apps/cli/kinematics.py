@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.options import POSITIVE, ROBOT, TIP, command, complete_frames, option, vector
+from dalembert.apps.cli.options import ROBOT, command, pick
 from dalembert.apps.cli.terminal import waiting
 
 if TYPE_CHECKING:
@@ -19,26 +19,21 @@ if TYPE_CHECKING:
 @command
 def fk(
     robot: str = ROBOT,
-    q: str | None = vector("Joint positions [rad, m], 30deg for degrees; home if not given."),
-    frames: tuple[str, ...] = option(
-        "A frame, instead of the tip; may be repeated.", "--frame", metavar="FRAME", shell_complete=complete_frames
-    ),
-    every: bool = option("Every frame of the robot.", "--all"),
-    seen_from: str | None = option(
-        "The frame they are seen from; the base if not given.", metavar="FRAME", shell_complete=complete_frames
-    ),
-    tip: str | None = TIP,
+    q0: str | None = pick("q0", shown="home"),
+    frames: tuple[str, ...] = pick("frame", shown="the tip"),
+    every: bool = pick("all"),
+    seen_from: str | None = pick("seen-from", shown="the base"),
 ) -> None:
     """Forward kinematics: where frames are, as x, y, z [m], roll, pitch, yaw [°] and a matrix.
 
     \b
-    Examples: dalembert fk panda --q 0,30deg,0,-90deg,0,2,0
-              dalembert fk planar-2r --q 30deg,60deg --all
+    Examples: dalembert fk panda --q0 0,30deg,0,-90deg,0,2,0
+              dalembert fk planar-2r --q0 30deg,60deg --all
     """
     if every and frames:
         raise click.UsageError("--all means every frame: leave out --frame")
-    arm = output.load(robot, tip, several=True)
-    at = output.positions("q", q, arm) or arm.home.tolist()
+    arm = output.load(robot, several=True)
+    at = output.positions("q0", q0, arm) or arm.home.tolist()
     base = seen_from or arm.frames[0]
     wanted = arm.frames if every else frames or (output.tip_of(arm),)
     with waiting("compiling"):
@@ -70,26 +65,21 @@ def _show_poses(arm: Robot, q: list[float], base: str, poses: list[dict[str, Any
 @command
 def ik(
     robot: str = ROBOT,
-    xyz: str | None = vector("Where the frame is to be [m], in the base frame.", "x,y,z"),
-    rpy: str | None = vector("Roll, pitch, yaw [rad], 90deg for degrees; without it any orientation will do.", "r,p,y"),
-    frame: str | None = option("The frame to put there; the tip.", metavar="FRAME", shell_complete=complete_frames),
-    q0: str | None = vector("Where to begin: the solution found lies near."),
-    every: bool = option("Every solution, in closed form, where the arm has one.", "--all"),
-    rows: str | None = option(
-        "What counts of the pose; planar: x, y and the angle about z.",
-        type=click.Choice(("pose", "position", "orientation", "planar")),
-    ),
-    axis: str | None = option("Of the orientation only this axis counts.", type=click.Choice(("x", "y", "z"))),
-    avoid: str | None = option(
-        "With joints to spare: what to stay away from.", type=click.Choice(("limits", "singularities"))
-    ),
-    tolerance: float = option("[m, rad].", type=POSITIVE, default=1e-6),
-    no_limits: bool = option("Outside the joint limits too."),
-    tip: str | None = TIP,
+    xyz: str | None = pick("xyz"),
+    rpy: str | None = pick("rpy", shown="any orientation"),
+    frame: str | None = pick("frame", shown="the tip"),
+    q0: str | None = pick("q0"),
+    every: bool = pick("all"),
+    rows: str | None = pick("rows"),
+    axis: str | None = pick("axis"),
+    secondary: str | None = pick("secondary"),
+    tolerance: float = pick("tolerance", 1e-6),
+    limits: tuple[str, ...] = pick("limits"),
 ) -> None:
     """Inverse kinematics: joint positions that put a frame at a pose, with the error recomputed.
 
-    Exit code 1 if the pose is not reached; the nearest point found is shown then.
+    The solution is near --q0. --limits none allows positions beyond the joint limits. Exit code 1 if the pose is not
+    reached; the output then shows the nearest point.
 
     \b
     Examples: dalembert ik panda --xyz 0.4,0.1,0.5 --rpy 180deg,0,0
@@ -98,16 +88,17 @@ def ik(
     """
     import numpy as np
 
-    from dalembert.poses import pose
+    from dalembert.se3 import pose
 
     if xyz is None and rpy is None:
         raise click.UsageError("say where the frame is to be: --xyz x,y,z, and its orientation with --rpy r,p,y")
-    if every and (rows or axis or avoid):
-        raise click.UsageError("--all solves for the whole pose: leave out --rows, --axis and --avoid")
+    if every and (rows or axis or secondary):
+        raise click.UsageError("--all solves for the whole pose: leave out --rows, --axis and --secondary")
     wanted = rows or ("pose" if xyz and rpy else "position" if xyz else "orientation")
     if (wanted != "orientation" and xyz is None) or (wanted in ("pose", "orientation") and rpy is None):
         raise click.UsageError(f"--rows {wanted} needs --{'xyz' if xyz is None else 'rpy'}")
-    arm = output.load(robot, tip)
+    bounded = not output.limits(limits, ("none",))
+    arm = output.load(robot)
     place = output.numbers("xyz", xyz, 3, "x, y, z") or [0.0] * 3
     turned = output.angles("rpy", rpy, 3, "roll, pitch, yaw") or [0.0] * 3
     first = output.positions("q0", q0, arm)
@@ -116,10 +107,10 @@ def ik(
     with waiting("inverse kinematics"):
         if every:
             output.refuse_idle("solutions in closed form are exact", "tolerance")
-            found = arm.ik_all(T, frame, not no_limits, q0=None if first is None else np.array(first))
+            found = arm.ik_all(T, frame, bounded, q0=None if first is None else np.array(first))
         else:
-            options = {"rows": wanted, "axis": axis, "tolerance": tolerance, "secondary": avoid}
-            one = arm.ik(T, frame, first, limits=not no_limits, **options)  # type: ignore[arg-type]
+            options = {"rows": wanted, "axis": axis, "tolerance": tolerance, "secondary": secondary}
+            one = arm.ik(T, frame, first, limits=bounded, **options)  # type: ignore[arg-type]
     target = {"frame": frame, "T": T}
     if every:
         _answer_all(arm, found, target)
@@ -172,24 +163,23 @@ def _answer_all(arm: Robot, found: Solutions, target: dict[str, Any]) -> None:
 @command
 def dynamics(
     robot: str = ROBOT,
-    q: str | None = vector("Joint positions [rad, m], 30deg for degrees; home if not given."),
-    qd: str | None = vector("Joint velocities; zero if not given."),
-    qdd: str | None = vector("Joint accelerations; zero if not given."),
-    friction: bool = option("Include damping, Coulomb friction and springs."),
-    tip: str | None = TIP,
+    q0: str | None = pick("q0", shown="home"),
+    qd0: str | None = pick("qd0", shown="zero"),
+    qdd: str | None = pick("qdd", shown="zero"),
+    friction: bool = pick("friction"),
 ) -> None:
     """Show M, C, g, the torques τ = M q̈ + C q̇ + g, and the energies at a state.
 
     \b
-    Example: dalembert dynamics planar-2r --q 30deg,60deg --qd 1,0
+    Example: dalembert dynamics planar-2r --q0 30deg,60deg --qd0 1,0
     """
     import numpy as np
 
-    arm = output.load(robot, tip, several=True)
+    arm = output.load(robot, several=True)
     zero = [0.0] * arm.nv
     state = {
-        "q": output.positions("q", q, arm) or arm.home.tolist(),
-        "qd": output.rates("qd", qd, arm) or zero,
+        "q": output.positions("q0", q0, arm) or arm.home.tolist(),
+        "qd": output.rates("qd0", qd0, arm) or zero,
         "qdd": output.rates("qdd", qdd, arm) or zero,
     }
     with waiting("compiling"), np.errstate(all="ignore"):  # what overflows is told below

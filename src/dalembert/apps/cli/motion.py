@@ -3,26 +3,16 @@ phase portrait of a joint."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.control import COMPENSATE, CONTROLLERS, FRICTION, OMEGA, TUNED, ZETA
-from dalembert.apps.cli.options import (
-    POSITIVE,
-    ROBOT,
-    TIP,
-    NewFile,
-    Number,
-    Picture,
-    command,
-    complete_frames,
-    option,
-    picture,
-    vector,
-)
+from dalembert.apps.cli.control import CONTROLLERS, TUNED, read_controller
+from dalembert.apps.cli.option_table import PICTURES, OutputFile
+from dalembert.apps.cli.options import ROBOT, command, pick
 from dalembert.apps.cli.terminal import INTERRUPTED, waiting
 from dalembert.errors import InputError
 
@@ -41,48 +31,37 @@ if TYPE_CHECKING:
     from dalembert.trajectories import Trajectory
 
 FREE = "none"
-LIMITS = ("stop", "bounce", "report")
+LIMIT_ACTIONS = ("stop", "bounce", "report")
 
 
-@command
+@partial(command, controllers=(*CONTROLLERS, FREE))
 def simulate(
     robot: str = ROBOT,
-    controller: str | None = option(
-        "Its law; computed-torque if there is a goal, else none: the arm falls.",
-        type=click.Choice((*CONTROLLERS, FREE)),
-    ),
-    omega: float = OMEGA,
-    zeta: float = ZETA,
-    q0: str | None = vector("Where it begins [rad, m], 30deg for degrees; home if not given."),
-    qd0: str | None = vector("Its velocities there; zero if not given."),
-    to: str | None = vector("Where it is to go; it stays where it begins if not given."),
-    move: float | None = option(
-        "Seconds for the way there, of least jerk; 0: a step. Half the duration if not given.", type=Number(0)
-    ),
-    duration: float = option("Of the run [s].", type=POSITIVE, default=2.0),
-    dt: float = option("Step [s].", type=POSITIVE, default=1e-3),
-    method: str = option("Of integration: rk4, euler, symplectic, DOP853, …", default="rk4"),
-    payload: float = option(
-        "Mass at the tip [kg]; the law is not told.", type=Number(0), default=0.0, show_default=False
-    ),
-    friction: bool = FRICTION,
-    compensate_friction: bool = COMPENSATE,
-    torque_limits: bool = option("Torques end at the robot's efforts."),
-    limits: str | None = option(
-        "Where a joint reaches its limit: end the run, bounce, or go on and say when.", type=click.Choice(LIMITS)
-    ),
-    world: str | None = option("Obstacles, a TOML file: says when links touch them or each other.", metavar="FILE"),
-    floor: float | None = option("A floor at this height [m]: says when links touch it or each other.", type=Number()),
-    out: str | None = option(
-        "The run: .csv, .parquet.", "-o", "--out", type=NewFile(".csv", ".parquet"), metavar="FILE"
-    ),
-    plot: str | None = picture("Draw positions, rates, torques and energies"),
-    tip: str | None = TIP,
+    controller: str | None = pick("controller", shown="computed-torque if --to is given, otherwise none"),
+    omega: float = pick("omega", 10.0),
+    zeta: float = pick("zeta", 1.0),
+    q0: str | None = pick("q0", shown="home"),
+    qd0: str | None = pick("qd0", shown="zero"),
+    to: str | None = pick("to", shown="the start"),
+    move: float | None = pick("move", shown="half of the duration"),
+    duration: float = pick("duration", 2.0),
+    dt: float = pick("dt", 1e-3),
+    solver: str = pick("solver", "rk4"),
+    friction: bool = pick("friction"),
+    limits: tuple[str, ...] = pick("limits"),
+    world: tuple[str, ...] = pick("world"),
+    out: str | None = pick("output", type=OutputFile(".csv", ".parquet")),
+    plot: str | None = pick("plot"),
 ) -> None:
-    """Simulate a robot, free or under a controller: final errors, peak torques, energy books.
+    """Simulate a robot, free or under a controller, with final errors, peak torques and the energy balance.
 
-    The payload is unknown to the controller, and so is friction without --compensate-friction. Exit code 1 if the run
-    did not come to its end.
+    \b
+    Controllers: {controllers}
+    Limits:      torque clips torques; position=stop, bounce or report acts at joint limits.
+    Output:      .csv or .parquet.
+
+    The payload and, without NAME+friction, the joint friction are unknown to the controller. With --world the output
+    lists contacts. --move 0 makes the motion a step. Exit code 1 if the run ends early.
 
     \b
     Examples: dalembert simulate planar-2r --q0 0,0 --duration 5
@@ -92,38 +71,48 @@ def simulate(
     from dalembert.simulation import JointLimits, Solver, simulate as simulate_robot
     from dalembert.simulation.run import import_arrow
 
-    name = controller or (FREE if to is None else "computed-torque")
+    name, compensates = read_controller(controller or (FREE if to is None else "computed-torque"), (*CONTROLLERS, FREE))
+    if name == FREE and compensates:
+        raise click.UsageError(f"a free robot has no controller to compensate friction: leave out {controller!r}")
     if name == FREE and to is not None:
-        raise click.UsageError("--to is for a controller to go there: leave out --controller none")
+        raise click.UsageError("--to needs a controller: leave out --controller none")
     if to is None and move is not None:
-        raise click.UsageError("--move is the time for the way --to a goal, and there is no goal")
+        raise click.UsageError("--move is the duration of the motion to --to, which is not given")
+    bounded = output.limits(limits, ("torque", "position"))
     if name == FREE:
-        idle = ("omega", "zeta", "torque-limits", "compensate-friction")
-        output.refuse_idle("they are a controller's, and the arm is free", *idle)
+        output.refuse_idle("the robot has no controller", "omega", "zeta")
+        if "torque" in bounded:
+            raise click.UsageError("--limits torque has no effect here: the robot has no controller")
     if name == "feedforward":
         output.refuse_idle("feedforward has no gains", "omega", "zeta")
-    if not payload:
-        output.refuse_idle("it says where --payload hangs", "tip")
+    at_limit = bounded.get("position")
+    if at_limit is not None and at_limit not in LIMIT_ACTIONS:
+        raise click.UsageError(f"--limits position takes {', '.join(LIMIT_ACTIONS)}; got {at_limit!r}")
+    if bounded.get("torque"):
+        raise click.UsageError("--limits torque takes the limits of the robot; leave out the value")
     if out is not None and out.lower().endswith(".parquet"):
-        import_arrow()  # missed now, not after the run
-    arm = output.load(robot, tip, several=True)
+        import_arrow()  # a missing package is reported now, not after the run
+    if not click.get_current_context().params["robot_payload"]:
+        output.refuse_idle("it is the frame that carries --payload", "tip")
+    arm = output.load(robot, nominal=True, several=True)
     start = output.positions("q0", q0, arm) or arm.home.tolist()
     rates = output.rates("qd0", qd0, arm)
     goal = output.goal("to", to, arm)
-    law = None if name == FREE else CONTROLLERS[name].make(arm, omega, zeta, friction=compensate_friction)
+    obstacles = output.read_world(world)
+    law = None if name == FREE else CONTROLLERS[name].make(arm, omega, zeta, friction=compensates)
     with waiting("compiling the loop", heavy=True) as say:
         run = simulate_robot(
-            _plant(arm, payload),
+            _plant(arm),
             law,
             q0=start,
             qd0=rates,
             duration=duration,
             dt=dt,
-            solver=Solver(method, progress=lambda part: say(f"simulating: {part:.0%}")),
+            solver=Solver(solver, progress=lambda part: say(f"simulating: {part:.0%}")),
             reference=None if law is None else _reference(arm, start, goal, duration / 2 if move is None else move),
-            friction=True if friction or compensate_friction else None,
-            limits=JointLimits("robot" if torque_limits else None, limits),
-            world=None if world is None and floor is None else _read_world(world, floor),
+            friction=True if friction or compensates else None,
+            limits=JointLimits("robot" if "torque" in bounded else None, at_limit),
+            world=obstacles,
         )
     if out is not None:
         (run.to_csv if Path(out).suffix.lower() == ".csv" else run.to_parquet)(out)
@@ -132,9 +121,9 @@ def simulate(
     output.exit_unless(run.ok, INTERRUPTED if run.status == "interrupted" else 1)
 
 
-def _plant(arm: Robot, payload: float) -> Robot | Constrained:
-    """What moves: the arm with what it carries; a closed chain keeps its loops closed."""
-    loaded = arm.with_payload(payload) if payload else arm
+def _plant(arm: Robot) -> Robot | Constrained:
+    """Return the robot with its payload; a closed chain keeps its loops closed."""
+    loaded = output.loaded(arm)
     if not loaded.loops:
         return loaded
     from dalembert.constrained.system import Constrained
@@ -221,7 +210,7 @@ def _show_run(arm: Robot, run: Run, controller: str, files: list[str]) -> None:
     for span in (run.contacts or ())[SAID:]:
         click.echo(f"contact: {span}")
     if any(excess.kind == "effort" for excess in run.beyond):
-        click.echo("--torque-limits holds torques within their limits")
+        click.echo("--limits torque holds torques within their limits")
     for event in run.events:
         if event.message != run.message:
             click.echo(f"event: {event.message}")
@@ -232,61 +221,65 @@ def _show_run(arm: Robot, run: Run, controller: str, files: list[str]) -> None:
 @command
 def plan(
     robot: str = ROBOT,
-    through: tuple[str, ...] = option(
-        "Joint positions [rad, m], 30deg for degrees; repeated, in order.", metavar="x,x,…"
-    ),
-    q0: str | None = option("Where the motion begins; home if not given.", "--from", "--q0", metavar="x,x,…"),
-    to: str | None = vector("Where it is to go, touching nothing; instead of --through."),
-    pose: str | None = vector("The same, as a pose of the tip or of --frame [m, rad].", "x,y,z,r,p,y"),
-    frame: str | None = option("What --pose is of; the tip.", metavar="FRAME", shell_complete=complete_frames),
-    world: str | None = option("Obstacles, a TOML file.", metavar="FILE"),
-    floor: float | None = option("Everything below this height over the base is solid [m].", type=Number()),
-    clear: float = option("Kept free of the arm itself and of obstacles [m].", type=Number(0), default=0.0),
-    allow: tuple[str, ...] = option("Two links that may touch; repeated for more pairs.", metavar="LINK,LINK"),
-    seed: int = option("Of the search: another one goes another way.", type=click.IntRange(0), default=0),
-    duration: float | None = option("Of the motion [s]; as fast as the limits allow if not given.", type=POSITIVE),
-    acceleration: str | None = vector("Largest acceleration, one for all or one per joint; none if not given."),
-    rate: float = option("Rows per second.", type=POSITIVE, default=100.0),
-    out: str | None = option("The motion, t, q, q̇, q̈: .csv.", "-o", "--out", type=NewFile(".csv"), metavar="FILE"),
-    plot: str | None = picture("Draw positions, velocities and accelerations"),
-    tip: str | None = TIP,
+    through: tuple[str, ...] = pick("through"),
+    q0: str | None = pick("q0", shown="home"),
+    to: str | None = pick("to"),
+    xyz: str | None = pick("xyz"),
+    rpy: str | None = pick("rpy"),
+    frame: str | None = pick("frame", shown="the tip"),
+    world: tuple[str, ...] = pick("world"),
+    clearance: float = pick("clearance", 0.0),
+    allow: tuple[str, ...] = pick("allow"),
+    seed: int = pick("seed", 0),
+    duration: float | None = pick("duration", shown="the shortest that the limits allow"),
+    limits: tuple[str, ...] = pick("limits"),
+    dt: float = pick("dt", 0.01),
+    out: str | None = pick("output", type=OutputFile(".csv")),
+    plot: str | None = pick("plot"),
 ) -> None:
     """Plan a smooth motion from rest to rest within the robot's limits: through joint positions, or to a goal.
 
-    Without --duration the spline through them is followed as fast as velocities, torques and --acceleration allow.
-    To a goal the arm goes around what is in the way, and what is proved of its clearance is said; exit code 1 if the
-    motion found is not proved.
+    The motion passes --through joint positions, or goes --to joint positions, or to a pose of a frame with --xyz and
+    --rpy. It is as fast as velocities, torques and --limits acceleration=… allow. To a goal it avoids obstacles, and
+    the output states the clearance that is proved. Exit code 1 if the motion found is not proved. The file has t, q, q̇
+    and q̈, with one row per --dt.
 
     \b
     Examples: dalembert plan panda --through 0,0.3,0,-1.5,0,1.8,0 --through 0.5,0.5,0,-1.2,0,2,0 -o motion.csv
               dalembert plan planar-2r --q0 0,0 --through 1,0.5 --duration 2 --plot motion.svg
-              dalembert plan ur5e --pose 0.4,0.2,0.3,180deg,0,0 --world world.toml --floor 0 -o path.csv
+              dalembert plan ur5e --xyz 0.4,0.2,0.3 --rpy 180deg,0,0 --world world.toml --world floor=0
     """
+    from dalembert.collision.world import World
     from dalembert.kernels import need_tree
     from dalembert.trajectories import spline, time_optimal
 
-    if [bool(through), to is not None, pose is not None].count(True) != 1:
-        raise click.UsageError("say where to go: --through x,x,… once or more, or --to x,x,…, or --pose x,y,z,r,p,y")
+    at_pose = xyz is not None or rpy is not None
+    if [bool(through), to is not None, at_pose].count(True) != 1:
+        raise click.UsageError(
+            "one goal is needed: --through X,… once or more, or --to X,…, or --xyz X,Y,Z --rpy R,P,Y"
+        )
+    if at_pose and None in (xyz, rpy):
+        raise click.UsageError("--xyz and --rpy go together: the goal is a whole pose")
     if out is None:
-        output.refuse_idle("it says how many rows are written: give -o FILE", "rate")
-    if pose is None:
-        output.refuse_idle("it says what --pose is of", "frame", "tip")
-    arm = output.load(robot, tip)
+        output.refuse_idle("it is the time between rows of the file: give -o FILE", "dt")
+    if not at_pose:
+        output.refuse_idle("it is the frame of --xyz and --rpy", "frame", "tip")
+    arm = output.load(robot)
     need_tree(arm.model)
-    start = output.positions("from", q0, arm) or arm.home.tolist()
-    most = output.one_or_each("acceleration", acceleration, arm.n)
+    start = output.positions("q0", q0, arm) or arm.home.tolist()
+    most = output.one_or_each("limits", output.limits(limits, ("acceleration",)).get("acceleration"), arm.n)
     if not through:
         output.refuse_idle("the arm goes to a goal as fast as its limits allow", "duration")
         goal: Any = output.positions("to", to, arm, within=True)
-        if pose is not None:
-            goal = {arm.model.frame(frame).name: _read_pose(pose)}
-        around, pairs = _read_world(world, floor), [_read_pair(text) for text in allow]
+        if at_pose:
+            goal = {arm.model.frame(frame).name: _read_pose(xyz, rpy)}
+        around, pairs = output.read_world(world) or World(), [_read_pair(text) for text in allow]
         with waiting("planning"):
-            found = arm.plan(start, goal, around, clear=clear, allow=pairs, seed=seed, acceleration=most)
-        _answer_plan(arm, found, around, out, plot, rate)
+            found = arm.plan(start, goal, around, clear=clearance, allow=pairs, seed=seed, acceleration=most)
+        _answer_plan(arm, found, around, out, plot, dt)
         output.exit_unless(found.proved)
         return
-    output.refuse_idle("obstacles are avoided on the way --to a goal", "world", "floor", "clear", "allow", "seed")
+    output.refuse_idle("obstacles are avoided on the way to a goal", "world", "clearance", "allow", "seed")
     given = [start, *(output.positions("through", text, arm, within=True) or [] for text in through)]
     points = [q for before, q in zip([None, *given], given, strict=False) if q != before]  # named twice: passed once
     if len(points) == 1:
@@ -304,7 +297,7 @@ def plan(
             numbers = f"torque {output.number(peak)}, beyond its limit {output.number(limit)}"
             raise InputError(f"in {output.number(motion.duration)} s {name!r} needs {numbers}: give another --duration")
     if out is not None:
-        motion.to_csv(out, 1.0 / rate)
+        motion.to_csv(out, dt)
     _answer_motion(arm, motion.duration, points, peaks, output.save_plot(motion.plot, out, plot))
 
 
@@ -316,25 +309,18 @@ def _read_pair(text: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _read_pose(text: str) -> NDArray[np.float64]:
-    from dalembert.poses import pose
+def _read_pose(xyz: str | None, rpy: str | None) -> NDArray[np.float64]:
+    from dalembert.se3 import pose
 
-    x = output.numbers("pose", text, 6, "x, y, z, roll, pitch, yaw") or []
-    return pose(xyz=x[:3], rpy=x[3:])
-
-
-def _read_world(file: str | None, floor: float | None) -> World:
-    from dalembert.collision.world import World
-
-    world = World() if file is None else World.load(file)
-    return world if floor is None else world.floor(floor)
+    place = output.numbers("xyz", xyz, 3, "x, y, z") or []
+    return pose(xyz=place, rpy=output.angles("rpy", rpy, 3, "roll, pitch, yaw") or [])
 
 
-def _answer_plan(arm: Robot, found: Plan, world: World, out: str | None, plot: str | None, rate: float) -> None:
+def _answer_plan(arm: Robot, found: Plan, world: World, out: str | None, plot: str | None, dt: float) -> None:
     motion = found.trajectory
     assert motion is not None  # it was asked for
     if out is not None:
-        motion.to_csv(out, 1.0 / rate)
+        motion.to_csv(out, dt)
     files, peaks = output.save_plot(motion.plot, out, plot), _peaks(arm, motion)
 
     def show() -> None:
@@ -388,20 +374,26 @@ def _answer_motion(
     output.answer({**task, **{f"peak_{name}": x for name, x in peaks.items()}, "files": files}, show)
 
 
-@command
+@partial(command, controllers=TUNED)
 def phase(
     robot: str = ROBOT,
-    joint: str | None = option("Whose position and velocity are drawn; the first if not given.", metavar="JOINT"),
-    controller: str | None = option("Its law; the arm is free if not given.", type=click.Choice(TUNED)),
-    omega: float = OMEGA,
-    zeta: float = ZETA,
-    q0: str | None = vector("Where the other joints are [rad, m]; home if not given."),
-    to: str | None = vector("Where the controller holds the arm; --q0 if not given."),
-    duration: float = option("Of the trajectories [s].", type=POSITIVE, default=5.0),
-    friction: bool = option("With the model's friction and springs."),
-    out: str = option("A .png, .svg or .pdf.", "-o", "--out", type=Picture(), required=True, metavar="FILE"),
+    joint: str | None = pick("joint", shown="the first"),
+    controller: str | None = pick("controller", shown="none"),
+    omega: float = pick("omega", 10.0),
+    zeta: float = pick("zeta", 1.0),
+    q0: str | None = pick("q0", shown="home"),
+    to: str | None = pick("to", shown="the start"),
+    duration: float = pick("duration", 5.0),
+    friction: bool = pick("friction"),
+    out: str = pick("output", type=OutputFile(*PICTURES), required=True),
 ) -> None:
-    """Draw where the states of a joint go: its velocity against its position, the others starting at rest at --q0.
+    """Draw the phase portrait of a joint: its velocity against its position. The other joints start at rest at --q0.
+
+    \b
+    Controllers: {controllers}
+    Output:      .png, .svg or .pdf.
+
+    The controller holds the robot at --to.
 
     \b
     Example: dalembert phase planar-2r --joint joint2 --controller pd-gravity -o phase.png
@@ -412,6 +404,7 @@ def phase(
 
     if controller is None:
         output.refuse_idle("it is a controller's, and the arm is free", "omega", "zeta", "to")
+    chosen, compensates = read_controller(controller or TUNED[0], TUNED)
     arm = output.load(robot)
     name = joint or arm.joint_names[0]
     if name not in arm.joint_names:
@@ -419,7 +412,7 @@ def phase(
     start = output.positions("q0", q0, arm) or arm.home.tolist()
     goal = output.positions("to", to, arm, within=True) or start
     with waiting("drawing"):
-        law = None if controller is None else CONTROLLERS[controller].make(arm, omega, zeta)
+        law = None if controller is None else CONTROLLERS[chosen].make(arm, omega, zeta, friction=compensates)
         states = [*start, *([0.0] * arm.n), *([0.0] * len(law.law().states) if law else [])]
         portrait = draw.phase_portrait(
             arm,
@@ -428,7 +421,7 @@ def phase(
             at=states,
             reference=None if law is None else goal,
             duration=duration,
-            friction=True if friction else None,
+            friction=True if friction or (controller is not None and compensates) else None,
         )
         save(portrait, out)
     data = {"robot": arm.name, "joint": name, "controller": controller, "files": [out]}

@@ -8,48 +8,41 @@ from typing import TYPE_CHECKING
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.log_options import LOG_SETTINGS, LOGS, SAVE_SETTINGS, save_settings
-from dalembert.apps.cli.options import ROBOT, TIP, NewFile, Number, command, complete_frames, option, picture
+from dalembert.apps.cli.log import read_settings
+from dalembert.apps.cli.option_table import OutputFile
+from dalembert.apps.cli.options import LOGS, ROBOT, command, in_options, pick
 from dalembert.apps.cli.terminal import waiting
 from dalembert.files import whole
 
 if TYPE_CHECKING:
     from dalembert.identification.contacts import Contact, Observation
-    from dalembert.identification.log.settings import LogSettings
-
-OWN = ("calibrate", "first", "false_alarms", "gain", "no_friction", "frame", "components")
 
 
 @command
 def observe(
     robot: str = ROBOT,
     logs: tuple[str, ...] = LOGS,
-    calibrate: tuple[str, ...] = option(
-        "A log without contact, for the thresholds; may be repeated.", type=click.Path(), metavar="LOG"
-    ),
-    first: float = option(
-        "The part of LOG that is without contact, if there is no --calibrate.", type=Number(0.01, 0.99), default=0.5
-    ),
-    false_alarms: float = option("Per hour.", type=Number(0, 1200, min_open=True), default=1.0),
-    gain: str | None = option("K [1/s] of the observer, one for all or one per joint; 25.", metavar="K,…"),
-    no_friction: bool = option("Friction of the model does not count."),
-    frame: str | None = option("Where wrenches are told; the tip.", metavar="FRAME", shell_complete=complete_frames),
-    components: str | None = option("Of a wrench, that a contact may have: f_x,f_y,f_z, …", metavar="WORD,…"),
-    out: str | None = option("Residuals and contacts: .csv.", "-o", "--out", type=NewFile(".csv"), metavar="FILE"),
-    c: str | None = option(
-        "The observer with its thresholds as C: .c, and .h beside it.", type=NewFile(".c"), metavar="FILE"
-    ),
-    plot: str | None = picture("Draw residuals, thresholds and contacts"),
-    force: bool = option("Write even if the thresholds do not belong to the log."),
-    settings: LogSettings = LOG_SETTINGS,
-    save: str | None = SAVE_SETTINGS,
-    tip: str | None = TIP,
+    calibrate: tuple[str, ...] = pick("calibrate"),
+    first: float = pick("first", 0.5),
+    false_alarms: float = pick("false-alarms", 1.0),
+    gain: str | None = pick("gain", shown="25"),
+    no_friction: bool = pick("no-friction"),
+    frame: str | None = pick("frame", shown="the tip"),
+    components: str | None = pick("components", shown="all"),
+    out: tuple[str, ...] = pick("output", type=OutputFile(".csv", ".c")),
+    plot: str | None = pick("plot"),
+    force: bool = pick("force"),
+    settings: str | None = pick("settings"),
+    said: tuple[str, ...] = pick("set"),
 ) -> None:
     """Find contacts in a log of a robot: when, where, and how hard.
 
-    A momentum observer compares torques with what the model needs. Its thresholds come from a log without contact
-    that the model was not identified from, so that false alarms come at the rate asked for; how sure that rate is, is
-    told with it. Where the thresholds do not belong to the log, nothing is written and the exit code is 1.
+    A momentum observer compares the torques with those of the model. Its thresholds come from a log without contact,
+    which must not be one that the model was identified from. The output states the uncertainty of the rate of false
+    alarms. If the thresholds do not belong to the log, nothing is written and the exit code is 1.
+
+    \b
+    Output: residuals and contacts as .csv; the observer with its thresholds as .c, with a header.
 
     \b
     Example: dalembert observe identified.urdf log.csv --calibrate quiet.csv --false-alarms 1 -o contacts.csv
@@ -60,17 +53,19 @@ def observe(
 
     if calibrate:
         output.refuse_idle("--calibrate gives the log without contact", "first")
-    if not any((out, c, plot)):
-        output.refuse_idle("it says that files are written in any case: give --out, --c or --plot", "force")
-    arm = output.load(robot, tip)
+    if not any((out, plot)):
+        output.refuse_idle("no file is written: give --output or --plot", "force")
+    table, code = output.split_files(out, ".csv", ".c")
+    recorded_as = read_settings(settings, said)
+    arm = output.load(robot)
     names = WRENCH if components is None else output.names_of("component of a wrench", components, WRENCH)
     gains = output.one_or_each("gain", gain, arm.n)
     with waiting("reading the log") as say:
-        recording = read_logs(logs, arm, settings)
+        recording = read_logs(logs, arm, recorded_as)
         arm, recorded = recording.robot, recording.logs
         if len(recorded) != 1:
             raise click.UsageError(f"these are {len(recorded)} logs: observe them one by one")
-        quiet = read_logs(calibrate, arm, recording.settings.without("gravity", "lock", "window")).logs
+        quiet = read_logs(calibrate, arm, recording.settings.without("gravity", "locked", "window")).logs
         say("observing")
         found = look(
             arm,
@@ -84,15 +79,14 @@ def observe(
             friction=not no_friction,
         )
     belongs = not found.report.fails()
-    files = _write(found, out, c, plot) if belongs or force else []
-    save_settings(save, recording.settings, OWN)
+    files = _write(found, table, code, plot) if belongs or force else []
 
     def show() -> None:
         _show(found)
         for note in (*recorded[0].notes, *(note for log in quiet for note in log.notes)):
-            click.echo(f"note: {note}")
+            click.echo(f"note: {in_options(note)}")
         for finding in found.report:
-            click.echo(str(finding), err=finding.severity == "error")
+            click.echo(in_options(str(finding)), err=finding.severity == "error")
         output.print_files(*files)
 
     output.answer(lambda: _data(found, files), show)

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 import click
@@ -25,73 +25,94 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
+    from dalembert.collision.world import World
     from dalembert.findings import Findings
     from dalembert.robot import Robot
 
-# Options that stand before the command and say how a file is read, and those of them that rearrange what it says.
-ARRANGING = ("base", "robot", "free")
-READING = ("strict", "allow", "package-dir", *ARRANGING)
+JSON_SCHEMA = 1  # of the JSON output; it rises when a key is removed, renamed or changes its meaning
+ARRANGING = ("base", "robot", "free", "gravity", "payload", "tip")  # options that change the robot, not its file
 WIDTH_WHEN_PIPED = 120
 INVISIBLE = 1e-12  # a table for people shows rounding errors as zero
 
 
-def load(source: str, tip: str | None = None, package_dirs: Sequence[str] = (), *, several: bool = False) -> Robot:
-    """The robot, with what its reader objected to as lines on standard error. Joints of several coordinates are refused
-    but for commands that know what to do with them (`several`)."""
+def load(source: str, *, nominal: bool = False, several: bool = False) -> Robot:
+    """Return the robot as the command line states it, and print the warnings of its reader.
+
+    `nominal` leaves out the payload, as controllers know the robot. Joints of several coordinates raise an error unless
+    the command can use them (`several`).
+    """
     from dalembert.errors import ModelWarning
     from dalembert.kernels import need_vector
     from dalembert.loading import load as load_robot
 
+    context = click.get_current_context()
+    given = context.params
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ModelWarning)
-        robot = load_robot(source, tip, **reading(*package_dirs))
+        robot = load_robot(source, given.get("robot_tip"), **reading())
     for warning in caught:
         click.echo(f"warning: {in_terminal(str(warning.message))}", err=True)
     if not several:
         need_vector(robot.model)
-    context = click.get_current_context()
     context.meta[JOINTS] = robot.nv
     names = (robot.name, *robot.frames, *robot.joint_names, *(loop.name for loop in robot.description.loops))
     broken = next((name for name in names if in_line(name) != name), None)
-    if broken is not None and not context.params.get("as_json"):
+    if broken is not None and not given.get("as_json"):
         raise click.ClickException(
-            f"the name {broken!r} holds a line break, and what follows it would pass for a line of the answer; "
-            "rename it, or ask for --json"
+            f"the name {broken!r} contains a line break, and the rest of it would look like a line of the output. "
+            "Rename it, or use --json."
         )
-    return robot
+    if (gravity := numbers("gravity", given.get("robot_gravity"), 3, "x, y and z")) is not None:
+        robot = robot.with_gravity(gravity)
+    return robot if nominal else loaded(robot)
 
 
-class Reading(TypedDict):
-    """How a file is to be read, as `load`, `check` and `verify` take it."""
+def loaded(robot: Robot) -> Robot:
+    """Return the robot with the payload of --payload at its tip."""
+    payload = click.get_current_context().params.get("robot_payload")
+    if not payload:
+        return robot
+    tip_of(robot)
+    return robot.with_payload(payload)
+
+
+class ReadingOptions(TypedDict):
+    """How a file is read, as `check` takes it."""
 
     strict: bool
     allow: tuple[str, ...]
     package_dirs: tuple[str, ...]
 
 
-class Arranging(Reading):
-    """And how what it says is arranged, as `load` and `verify` take it."""
+class ArrangingOptions(ReadingOptions):
+    """How a file is read and arranged, as `load` and `verify` take it."""
 
     base: str | None
     robot: tuple[str, ...] | None
     free: str | None
 
 
-def reading(*package_dirs: str, context: click.Context | None = None) -> Arranging:
-    """How a file is to be read, by the options that stand before the command; a command may name more folders."""
-    said = (context or click.get_current_context()).find_root().params
+def reading(context: click.Context | None = None) -> ArrangingOptions:
+    """Return how a file is read, by the options of the command."""
+    from dalembert.describe.mjcf.read import ALLOWED
+
+    said = (context or click.get_current_context()).params
+    ignore = said.get("robot_ignore")
     return {
-        "strict": said.get("strict", False),
-        "allow": said.get("allow", ()),
-        "package_dirs": (*said.get("package_dir", ()), *package_dirs),
-        "base": said.get("base"),
-        "robot": said.get("robot") or None,
-        "free": said.get("free"),
+        "strict": said.get("robot_strict", False),
+        "allow": tuple(names_of("entry of --ignore", ignore, ALLOWED)) if ignore else (),
+        "package_dirs": said.get("robot_package_dir", ()),
+        "base": said.get("robot_base"),
+        "robot": said.get("robot_robot") or None,
+        "free": said.get("robot_free"),
     }
 
 
-def answer(data: object, show: Callable[[], object]) -> None:
-    """With --json `data` for programs, otherwise what `show` prints for people; data may be a function making it."""
+Data = Mapping[str, object]
+
+
+def answer(data: Data | Callable[[], Data], show: Callable[[], object]) -> None:
+    """With --json print `data` for programs, otherwise what `show` prints for people."""
     if click.get_current_context().params["as_json"]:
         print_json(data() if callable(data) else data)
     else:
@@ -120,9 +141,13 @@ def print_files(*paths: str | None) -> None:
             click.echo(f"written to {path}")
 
 
-def print_json(data: object) -> None:
-    """Print JSON, with null for infinity and NaN. Characters become escapes if the encoding is not UTF-8."""
-    click.echo(json.dumps(_plain(data), indent=2, ensure_ascii=not is_unicode(sys.stdout), allow_nan=False))
+def print_json(data: Data) -> None:
+    """Print JSON with its schema, and null for infinity and NaN. Without UTF-8 the output has escapes."""
+    click.echo(
+        json.dumps(
+            _plain({"schema": JSON_SCHEMA, **data}), indent=2, ensure_ascii=not is_unicode(sys.stdout), allow_nan=False
+        )
+    )
 
 
 def need_numbers(*results: ArrayLike) -> None:
@@ -267,6 +292,8 @@ def positions(name: str, text: str | None, arm: Robot, *, within: bool = False) 
     from dalembert.kernels import check_quaternions
     from dalembert.units import find_degrees, position_units
 
+    if text == "home":
+        return arm.home.tolist()
     each = "one per joint" if arm.model.curved is None else ", ".join(arm.model.names("position"))
     values = numbers(name, text, arm.nq, each)
     if values is None:
@@ -292,6 +319,8 @@ def positions(name: str, text: str | None, arm: Robot, *, within: bool = False) 
 def goal(name: str, text: str | None, arm: Robot) -> list[float] | None:
     """Positions of the driven joints within their limits."""
     drives = arm.model.drives
+    if text == "home":
+        return [float(arm.home[c.position]) for c in drives]
     if arm.model.curved is None:
         return positions(name, text, arm, within=True)
     values = numbers(name, text, len(drives), ", ".join(c.name for c in drives))
@@ -319,14 +348,14 @@ def _warn_of_degrees(name: str, values: list[float], sure: bool = False) -> None
         click.echo(f"warning: {sentence(f'--{name}', values, remedy)}", err=True)
 
 
-def names_of(kind: str, text: str, choices: Iterable[str]) -> list[str]:
-    """Names from a list with commas, each known and named once."""
-    choices = list(choices)
+def names_of(kind: str, text: str, choices: Iterable[str] | None = None) -> list[str]:
+    """Return the names of a list with commas, each once and, if there are choices, one of them."""
+    choices = None if choices is None else list(choices)
     names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if not names:
-        raise click.UsageError(f"name at least one {kind}: {', '.join(choices)}")
-    for name in names:
-        if name not in choices:
+        raise click.UsageError(f"name at least one {kind}{': ' if choices else ''}{', '.join(choices or ())}")
+    for name in names if choices is not None else ():
+        if choices is not None and name not in choices:
             from dalembert.errors import unknown
 
             raise click.UsageError(str(unknown(kind, name, choices)))
@@ -334,13 +363,48 @@ def names_of(kind: str, text: str, choices: Iterable[str]) -> list[str]:
 
 
 def refuse_idle(why: str, *names: str) -> None:
-    """Refuse options that were given on the command line and would have no effect."""
+    """Raise an error about options that were given on the command line and would have no effect."""
     context = click.get_current_context()
-    for at in (context, context.find_root()):
-        for option in at.command.params:
-            given = at.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-            if given and (name := next((name for name in names if f"--{name}" in option.opts), None)):
-                raise click.UsageError(f"--{name} has no effect here: {why}")
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+        if given and (name := next((name for name in names if f"--{name}" in option.opts), None)):
+            raise click.UsageError(f"--{name} has no effect here: {why}")
+
+
+def limits(given: Sequence[str], fields: Iterable[str]) -> dict[str, str]:
+    """Return --limits by field, each with its text; the text is empty where the field stands alone."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        found[names_of("field of --limits", name, fields)[0]] = value
+    return found
+
+
+def read_world(given: Sequence[str]) -> World | None:
+    """Return the obstacles of --world, from files and floor=HEIGHT; None if there are none."""
+    from dalembert.collision.world import World
+
+    files = [text for text in given if not text.startswith("floor=")]
+    heights = [text.removeprefix("floor=") for text in given if text.startswith("floor=")]
+    if len(files) > 1 or len(heights) > 1:
+        raise click.UsageError("--world takes one file and one floor=HEIGHT")
+    if not given:
+        return None
+    world = World.load(files[0]) if files else World()
+    for text in heights:
+        world = world.floor(*(numbers("world", text, 1, "the height of the floor") or ()))
+    return world
+
+
+def split_files(given: Sequence[str], *endings: str) -> list[str | None]:
+    """Return the file of --output with each group of endings, such as ".csv .txt"."""
+    found: list[str | None] = []
+    for group in endings:
+        files = [path for path in given if os.path.splitext(path)[1].lower() in group.split()]
+        if len(files) > 1:
+            raise click.UsageError(f"--output names {len(files)} files that end in {group}")
+        found.append(files[0] if files else None)
+    return found
 
 
 def tip_of(arm: Robot) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.options import ROBOT, TIP, NewFile, command, option
+from dalembert.apps.cli.options import OUTPUT, ROBOT, command, pick
 from dalembert.apps.cli.table import cell_width, fold
 from dalembert.files import whole
 
@@ -52,7 +52,7 @@ def robots() -> None:
     shown = [
         tuple((row | {"kinds": _summary(str(row["kinds"])), "loops": row["loops"] or ""}).values()) for row in rows
     ]
-    output.answer(rows, lambda: output.print_table("Bundled robots", columns, shown))
+    output.answer({"robots": rows}, lambda: output.print_table("Bundled robots", columns, shown))
 
 
 def _summary(kinds: str) -> str:
@@ -61,13 +61,13 @@ def _summary(kinds: str) -> str:
 
 
 @command
-def info(robot: str = ROBOT, tip: str | None = TIP) -> None:
+def info(robot: str = ROBOT) -> None:
     """Show a robot's joints, bodies, frames and what its description objects to.
 
     \b
     Example: dalembert info panda
     """
-    arm = output.load(robot, tip, several=True)
+    arm = output.load(robot, several=True)
     card = _card(arm)
     output.answer(card, lambda: _show_card(arm, card))
 
@@ -150,31 +150,30 @@ def _body_row(body: dict[str, Any], base: str) -> tuple[Any, ...]:
 @command
 def convert(
     robot: str = ROBOT,
-    target: str | None = option("The format wanted; else by the suffix of --out.", "--to", type=click.Choice(FORMATS)),
-    out: str | None = option("Write here instead of on the screen.", "-o", "--out", type=NewFile(), metavar="FILE"),
-    tip: str | None = TIP,
+    target: str | None = pick("format", type=FORMATS, shown="by the ending of the output file"),
+    out: str | None = OUTPUT,
 ) -> None:
     """Convert between URDF, TOML, DH tables (standard and modified) and screw axes.
 
-    URDF and TOML carry everything. A DH table is that of a serial chain: on the screen, or with --out as a TOML file
-    of rows, inertias carried along, that loads as the same robot. Screw axes are printed.
+    URDF and TOML carry everything. A DH table is that of a serial chain: on the screen, or with --output as a TOML file
+    of rows with inertias, which loads as the same robot. Screw axes are printed.
 
     \b
     Examples: dalembert convert panda -o panda.urdf
-              dalembert convert ur5e --to modified-dh
-              dalembert convert arm.urdf --to dh -o arm_dh.toml
-              dalembert convert arm_dh.toml --to modified-dh -o arm_modified.toml
+              dalembert convert ur5e --format modified-dh
+              dalembert convert arm.urdf --format dh -o arm_dh.toml
+              dalembert convert arm_dh.toml --format modified-dh -o arm_modified.toml
     """
     suffix = Path(out).suffix.lower() if out else ""
     target = target or SUFFIXES.get(suffix)
     if target is None:
-        raise click.UsageError("say which format with --to, or name a file ending in .urdf or .toml with --out")
+        raise click.UsageError("name the format with --format, or a file ending in .urdf or .toml with --output")
     if out and target == "screws":
         raise click.UsageError("screw axes go to the screen; for programs there is --json")
     wanted = ".urdf" if target == "urdf" else ".toml"
     if out and suffix != wanted:
         raise click.UsageError(f"{out}: {target} is written to a file ending in {wanted}")
-    arm = output.load(robot, tip, several=True)
+    arm = output.load(robot, several=True)
     if target == "screws":
         _convert_to_screws(arm)
     elif target in CONVENTIONS and not out:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.options import JSON, ROBOT, TIP, NewFile, Number, command, option, picture
+from dalembert.apps.cli.option_table import COUNT
+from dalembert.apps.cli.options import JSON, OUTPUT, ROBOT, command, pick
 from dalembert.apps.cli.terminal import waiting
 
 if TYPE_CHECKING:
@@ -23,55 +24,54 @@ if TYPE_CHECKING:
 @command
 def properties(
     robot: str = ROBOT,
-    states: int = option("Random states.", type=click.IntRange(min=1), default=200),
-    seed: int = option("Of the random states.", type=click.IntRange(min=0), default=0),
-    q: str | None = option(
-        "A state of your own to measure at as well; angles may be written as 30deg.", metavar="x,x,…"
-    ),
-    qd: str | None = option("Its joint velocities; zero if not given.", metavar="x,x,…"),
-    only: tuple[str, ...] = option("This property alone, in full; may be repeated.", metavar="NAME"),
-    choices: bool = option("The table of the choices of C instead."),
-    symbols: bool | None = option(
-        "Always or never in symbols; where it is cheap if not said.", "--symbols/--no-symbols", default=None
-    ),
-    tree: bool = option("Of a closed chain, the tree without its loops."),
-    plot: str | None = picture("Draw the energy books along a motion"),
+    states: int = pick("states", 200, type=COUNT),
+    seed: int = pick("seed", 0),
+    q0: str | None = pick("q0"),
+    qd0: str | None = pick("qd0", shown="zero"),
+    only: str | None = pick("only"),
+    method: str | None = pick("method", type=("symbolic", "numeric"), shown="symbolic where it is fast"),
+    tree: bool = pick("tree"),
+    plot: str | None = pick("plot"),
 ) -> None:
     """Show which properties a robot's equations have: M symmetric positive definite, Ṁ − 2C skew, passivity, linearity.
+
+    --q0 and --qd0 add a state to the random ones. --only choices compares the choices of C, --only NAME shows one
+    property in full. --plot draws the energy balance along a motion. Exit code 1 if a property fails.
 
     \b
     Example: dalembert properties planar-2r
     """
     from dalembert.trust import properties as lab
 
-    if qd is not None and q is None:
-        raise click.UsageError("--qd is given without --q: a state begins with its position")
-    if choices and only:
-        raise click.UsageError("--choices is a table of its own: leave out --only")
+    if qd0 is not None and q0 is None:
+        raise click.UsageError("--qd0 needs --q0: both are one state")
+    names = output.names_of("property", only) if only else []
+    if "choices" in names and len(names) > 1:
+        raise click.UsageError("--only choices is a table of its own: leave out the other names")
     arm = output.load(robot).tree() if tree else output.load(robot)
     options: TrialOptions = {
         "states": states,
         "seed": seed,
-        "symbols": symbols,
-        "q": output.positions("q", q, arm),
-        "qd": output.numbers("qd", qd, arm.n),
+        "symbols": None if method is None else method == "symbolic",
+        "q": output.positions("q0", q0, arm),
+        "qd": output.numbers("qd0", qd0, arm.n),
     }
     if plot is not None:
         from dalembert.draw.pyplot import save
 
         save(lab.energy_books(arm, seed=seed).plot(), plot)
         click.echo(f"wrote {plot}", err=True)
-    if choices:
+    if names == ["choices"]:
         with waiting("choices of C", heavy=True):
             table = lab.coriolis_choices(arm, **options)
         _answer_choices(table)
         return
     with waiting("properties", heavy=True) as say:
-        report = lab.lab(arm, only=only or None, progress=say, **options)
-    output.answer(report.data, lambda: _show_properties(report, bool(only)))
+        report = lab.lab(arm, only=names or None, progress=say, **options)
+    output.answer(report.data, lambda: _show_properties(report, bool(names)))
     if not report.ok:
-        names = ", ".join(p.name for p in report.errors)
-        raise click.ClickException(f"of {arm.name}, this fails: {names}")
+        failed = ", ".join(p.name for p in report.errors)
+        raise click.ClickException(f"{arm.name} does not have these properties: {failed}")
 
 
 def _show_properties(report: PropertyReport, full: bool) -> None:
@@ -111,49 +111,50 @@ def _answer_choices(table: Choices) -> None:
 @command
 def bounds(
     robot: str = ROBOT,
-    only: tuple[str, ...] = option("One bound by its name, such as mu2; may be repeated.", metavar="NAME"),
-    gap: float = option("Relative gap to reach.", type=Number(0.0, 10.0), default=0.05),
-    seconds: float = option("Time to spend.", type=Number(0.1), default=60.0),
-    lower: str | None = option("Lower end of every joint's range, instead of its limit.", metavar="x,x,…"),
-    upper: str | None = option("Upper end of every joint's range, instead of its limit.", metavar="x,x,…"),
-    formulas: bool = option("Bounds as formulas in the parameters, for small arms."),
+    only: str | None = pick("only"),
+    gap: float = pick("gap", 0.05),
+    seconds: float = pick("seconds", 60.0),
+    limits: tuple[str, ...] = pick("limits"),
+    method: str = pick("method", "search", type=("search", "symbolic")),
 ) -> None:
-    """How large and how small M, c and g get: proved, and met.
+    """Compute certified bounds on M, c and g over all positions of the joints.
 
-    What is proved holds for every position within the joints' limits, rounding included. What is met was found by
-    search, at a state that --json tells: the true value lies between the two.
+    A proved bound holds for every position, rounding included. An attained value was found by search, at a state that
+    --json contains; the true extreme lies between the two. --limits lower=X,… --limits upper=X,… replace the joint
+    limits. --method symbolic gives formulas in the parameters, for small arms.
 
     \b
-    Example: dalembert bounds puma560 --only mu1 --only mu2 --gap 0.02
+    Example: dalembert bounds puma560 --only mu1,mu2 --gap 0.02
     """
-    if (lower is None) != (upper is None):
-        raise click.UsageError("--lower and --upper go together")
+    names = output.names_of("bound", only) if only else None
+    ends = output.limits(limits, ("lower", "upper"))
+    if len(ends) == 1:
+        raise click.UsageError("--limits lower=X,… and --limits upper=X,… go together")
     arm = output.load(robot)
-    low, high = output.positions("lower", lower, arm), output.positions("upper", upper, arm)
-    limits = None if low is None or high is None else (low, high)
-    if formulas:
-        output.refuse_idle("formulas are derived, all of them, not searched", "gap", "seconds", "only")
+    low, high = (output.positions("limits", ends.get(end), arm) for end in ("lower", "upper"))
+    between = None if low is None or high is None else (low, high)
+    if method == "symbolic":
+        output.refuse_idle("--method symbolic derives all formulas", "gap", "seconds", "only")
         from dalembert.bounds.symbolic import symbolic_bounds
 
         with waiting("deriving the equations"):
-            found = symbolic_bounds(arm.equations(), limits)
+            found = symbolic_bounds(arm.equations(), between)
         output.answer({"robot": arm.name, **found.json()}, lambda: click.echo(str(found)))
         return
     with waiting("bounds") as say:
-        result = arm.bounds(list(only) or None, limits=limits, gap=gap, seconds=seconds, watch=say)
+        result = arm.bounds(names, limits=between, gap=gap, seconds=seconds, watch=say)
     output.answer(result.data, lambda: output.print_findings(result))
 
 
 @command
 def verify(
     robot: str = ROBOT,
-    against: str | None = option("A second description of the same robot: what differs, and why.", metavar="ROBOT"),
-    states: int = option("How many states.", type=click.IntRange(4, 100_000), default=200),
-    seed: int = option("Of the random states.", type=click.IntRange(0), default=0),
-    without: tuple[str, ...] = option("Leave out pinocchio, mujoco, …; may be repeated.", metavar="METHOD"),
-    out: str | None = option("Write the certificate as JSON.", "-o", "--out", type=NewFile(), metavar="FILE"),
-    every: bool = option("List every comparison.", "--all"),
-    tip: str | None = TIP,
+    against: str | None = pick("against"),
+    states: int = pick("states", 200, type=click.IntRange(4, 100_000)),
+    seed: int = pick("seed", 0),
+    without: tuple[str, ...] = pick("without"),
+    out: str | None = OUTPUT,
+    every: bool = pick("all"),
     as_json: bool = JSON,
 ) -> None:
     """Compute a robot's kinematics and dynamics in every way there is, at many states, and compare.
@@ -171,14 +172,15 @@ def verify(
 
     quiet = as_json or not sys.stderr.isatty()
     said = output.reading()
-    arranged = any((said["base"], said["robot"], said["free"]))
+    given = click.get_current_context().params
+    arranged = any(given[f"robot_{name}"] for name in output.ARRANGING if name != "tip")
     certificate = verify_robot(
-        output.load(robot, tip, several=True) if arranged else robot,
+        output.load(robot, several=True) if arranged else robot,
         against=against,
         states=states,
         seed=seed,
         without=without,
-        tip=tip,
+        tip=given["robot_tip"],
         package_dirs=said["package_dirs"],
         strict=said["strict"],
         allow=said["allow"],

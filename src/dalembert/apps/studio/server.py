@@ -81,8 +81,8 @@ def open_socket(host: str, port: int) -> socket.socket:
 
         if error.errno == errno.EADDRINUSE:
             raise InputError(
-                f"port {port} on {host} is taken by another program (a studio left open?): choose another with --port, "
-                "or --port 0 for any that is free"
+                f"port {port} on {host} is taken by another program (a studio left open?): choose another, or port 0 "
+                "for any that is free"
             ) from None
         raise InputError(f"{host}:{port} cannot be listened on: {error.strerror or error}") from None
     return found

@@ -80,7 +80,8 @@ def _combination(reader: Reader, e: Element, attribute: str, tendons: dict[str, 
         return {_joint(reader, e, attribute).name: 1.0}
     name = e.word(attribute, OWNER)
     if name not in tendons:
-        raise e.refuse(f"an equality holds the {unknown('tendon', name, tendons)}")
+        problem = f"an equality holds the {unknown('tendon', name, tendons)}"
+        raise e.refuse("unknown-name", "tendon", name, problem=problem)
     if tendons[name].tag != "fixed":
         return None
     wraps = list(tendons[name].all("joint"))
@@ -106,9 +107,13 @@ def _follow(reader: Reader, follower: str, leader: str, c: dict[str, float], a: 
 def _joint(reader: Reader, e: Element, attribute: str) -> ReadJoint:
     name = reader.called(e.word(attribute, OWNER))
     if name not in reader.read:
-        raise e.refuse(f"an equality holds the {unknown('joint', name, reader.read)}")
+        problem = f"an equality holds the {unknown('joint', name, reader.read)}"
+        raise e.refuse("unknown-name", "joint", name, problem=problem)
     if reader.read[name].kind in SEVERAL.values():
-        raise e.refuse(f"an equality holds joint {name!r}, which has several coordinates; it couples hinges and slides")
+        problem = (
+            f"an equality holds joint {name!r}, which has several coordinates; only hinges and slides can be coupled"
+        )
+        raise e.refuse("unsupported", "joint", name, problem=problem)
     return reader.read[name]
 
 
@@ -165,7 +170,8 @@ def _link(reader: Reader, e: Element, attribute: str) -> str:
     name = reader.called(e.word(attribute, OWNER))
     known = reader.sites if attribute.startswith("site") else reader.bodies
     if name not in known:
-        raise e.refuse(f"an equality holds the {unknown(attribute[:4], name, known)}")
+        problem = f"an equality holds the {unknown(attribute[:4], name, known)}"
+        raise e.refuse("unknown-name", attribute, name, problem=problem)
     return known[name]
 
 

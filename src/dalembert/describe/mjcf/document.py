@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dalembert.describe.mesh import climbed, escape
 from dalembert.describe.xml import Element, parse
-from dalembert.errors import DescriptionError, unknown
+from dalembert.errors import unknown
 from dalembert.files import DESCRIPTION, contents
 from dalembert.spatial import Pose
 from dalembert.spatial.vector import transpose
@@ -45,9 +45,11 @@ class Document:
         self._included: set[str] = set()
         self.root = self._whole(parse(text, file))
         if self.root.tag == "mujocoinclude":
-            raise self.root.refuse("this is a part that other files include; load the file that includes it")
+            problem = "this is a part that other files include"
+            raise self.root.refuse("not-readable", "file", problem=problem, remedy="Load the file that includes it.")
         if self.root.tag != "mujoco":
-            raise self.root.refuse(f"the first element is <{self.root.tag}>; MJCF starts with <mujoco model=…>")
+            problem = f"the first element is <{self.root.tag}>, but MJCF starts with <mujoco model=…>"
+            raise self.root.refuse("not-readable", "file", problem=problem)
         self.classes: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
         for e in self.root.all("default"):
             self._defaults(e, None)
@@ -56,9 +58,10 @@ class Document:
         """The model of <asset> by its name, as a document of its own."""
         found = {self._model_name(m): m for m in self.sections("asset") if m.tag == "model"}
         if name not in found:
-            raise e.refuse(f"<{e.tag}> names the {unknown('model', name, found)}")
+            problem = f"<{e.tag}> names the {unknown('model', name, found)}"
+            raise e.refuse("unknown-name", "model", name, problem=problem)
         if self._depth >= DEEPEST:
-            raise e.refuse(f"models are attached more than {DEEPEST} deep")
+            raise e.refuse("too-large", "attach", problem=f"models are attached more than {DEEPEST} deep")
         data, path = self._bytes(found[name], "a model")
         return Document(data, str(path), self)
 
@@ -92,7 +95,8 @@ class Document:
         which names defaults of it stand, if not under its own."""
         name = e.attributes.get("class", childclass or MAIN)
         if name not in self.classes:
-            raise e.refuse(f"<{e.tag}> is of the {unknown('default class', name, self.classes)}")
+            problem = f"<{e.tag}> is of the {unknown('default class', name, self.classes)}"
+            raise e.refuse("unknown-name", "class", name, problem=problem)
         given = {k: v for tag in tags or (e.tag,) for k, v in self.classes[name].get(tag, {}).items()}
         return replace(e, attributes={**given, **e.attributes})
 
@@ -101,7 +105,8 @@ class Document:
         name = e.attributes.get("class")
         if name is None:
             if parent is not None:
-                raise e.refuse(f"a <default> inside class {parent!r} has no class; name it")
+                problem = f"a <default> inside class {parent!r} has no class"
+                raise e.refuse("missing", "class", problem=problem, remedy="Name it.")
             name = MAIN
         base = self.classes[MAIN] if parent is None else self.classes[parent]
         known = self.classes.setdefault(name, {})
@@ -130,7 +135,8 @@ class Document:
             room -= max(count, 0) * _size(e)
             if count < 1 or room < 0:
                 why = "at least one must be made" if count < 1 else f"a model has at most {MOST} elements"
-                raise e.refuse(f"<replicate count={e.attributes['count']!r:.20}>: {why}")
+                problem = f"<replicate count={e.attributes['count']!r:.20}>: {why}"
+                raise e.refuse("out-of-range", "count", e.attributes["count"], problem=problem)
             kept = {"childclass": e.attributes["childclass"]} if "childclass" in e.attributes else {}
             once, T, made = step(e), Pose(), []
             for k in range(count):
@@ -157,9 +163,10 @@ class Document:
         data, path = self._bytes(e, "an include")
         written = os.path.normpath(path)  # two symbolic links to one file are two files, as in MuJoCo
         if written in self._included:
-            raise e.refuse(f"{name!r} is included twice; include a file once")
+            problem = f"{name!r} is included twice"
+            raise e.refuse("duplicate", "file", name, problem=problem, remedy="Include a file once.")
         if len(self._included) >= LARGEST:
-            raise e.refuse(f"more than {LARGEST} files are included")
+            raise e.refuse("too-large", "include", problem=f"more than {LARGEST} files are included")
         self._included.add(written)
         return self._whole(parse(data, str(path))).children
 
@@ -168,19 +175,24 @@ class Document:
         names it."""
         name = e.word("file", owner)
         if self.folder is None:
-            raise e.refuse(f"<{e.tag} file={name!r}> needs the folder of the model; load it from a file")
+            problem = f"<{e.tag} file={name!r}> needs the folder of the model"
+            raise e.refuse("not-readable", "file", name, problem=problem, remedy="Load the model from a file.")
         why = escape(name)
         if why is not None:
-            raise e.refuse(f"the {e.tag} is refused: {why}")
+            raise e.refuse("not-readable", "file", name, problem=f"the {e.tag} is refused: {why}")
         folder = next((f for f in (self.folder, folder_of(e)) if os.path.isfile(f / name)), self.folder)
         path = folder / name
         if not path.resolve().is_relative_to(climbed(folder.resolve(), name)):
-            raise e.refuse(f"the {e.tag} {name!r} is refused: it leads to {path.resolve()}, outside the model's folder")
+            problem = (
+                f"the {e.tag} {name!r} is refused, because it leads to {path.resolve()}, outside the model's folder"
+            )
+            raise e.refuse("not-readable", "file", name, problem=problem)
         try:
             return contents(path, DESCRIPTION), path
         except OSError as error:
             what = "included file" if e.tag == "include" else "file"
-            raise e.refuse(f"the {what} {name!r} cannot be read: {error.strerror}") from None
+            problem = f"the {what} {name!r} cannot be read: {error.strerror}"
+            raise e.refuse("not-readable", "file", name, problem=problem) from None
 
 
 def folder_of(e: Element) -> Path:
@@ -219,7 +231,6 @@ def choice(e: Element, attribute: str, choices: tuple[str, ...], owner: str) -> 
     """An attribute that is one of some words, or None when it is not written."""
     said = e.attributes.get(attribute)
     if said is not None and said not in choices:
-        raise DescriptionError(
-            f"{e.place}: <{e.tag}> of {owner}: {attribute}={said!r:.40} must be one of {', '.join(choices)}"
-        )
+        problem = f"<{e.tag}> of {owner}: {attribute}={said!r:.40} must be one of {', '.join(choices)}"
+        raise e.refuse("unknown-name", attribute, said, problem=problem)
     return said

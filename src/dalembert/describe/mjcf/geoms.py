@@ -19,7 +19,7 @@ from dalembert.describe.mesh import LARGEST, hull
 from dalembert.describe.mjcf.document import Document, choice, folder_of, reals, switch
 from dalembert.describe.mjcf.placement import Settings, origin_of, placement, quaternion, spanned
 from dalembert.describe.xml import Element
-from dalembert.errors import DalembertError, DescriptionError, InputError, unknown
+from dalembert.errors import DalembertError, InputError, unknown
 from dalembert.files import MESH, contents
 from dalembert.spatial import Inertia, Pose
 from dalembert.spatial.vector import ZERO, Vector, matscale, matvec, neg, scale, transpose
@@ -78,7 +78,7 @@ class Asset:
         with np.errstate(all="ignore"):  # MuJoCo's vertices are single: more than 3.4e38 is no number any more
             x, faces = self._written() if "vertex" in self.element.attributes else self._file()
             if not np.isfinite(x).all():
-                raise DescriptionError(f"{self.element.place}: {self.who} has vertices past 3.4e38 m")
+                raise self.element.refuse("out-of-range", "vertex", problem=f"{self.who} has vertices past 3.4e38 m")
             faces = hull(x) if len(faces) == 0 else faces
             x = (x - np.array(self._ref)) @ np.array(self._turn).T * self._scale
         return x, faces[:, ::-1] if np.prod(self._scale) < 0 else faces
@@ -86,11 +86,15 @@ class Asset:
     def _file(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         e = self.element
         if self._path is None:
-            what = f"is of MuJoCo's own making (builtin={e.attributes.get('builtin')!r})"
-            raise DescriptionError(f"{e.place}: {self.who} {what}, which is not computed")
+            problem = (
+                f"{self.who} is made by MuJoCo (builtin={e.attributes.get('builtin')!r}), which Dalembert does not "
+                "compute"
+            )
+            raise e.refuse("unsupported", "builtin", e.attributes.get("builtin"), problem=problem)
         folder = self._document.base
         if folder is None:
-            raise DescriptionError(f"{e.place}: {self.who} is a file, and the model has no folder; load it from a file")
+            problem = f"{self.who} is a file, and the model has no folder"
+            raise e.refuse("not-readable", "file", problem=problem, remedy="Load the model from a file.")
         place = mesh.resolve(self._path, folder)
         x, faces = mesh.read(place)
         if place.suffix.lower() != ".obj":
@@ -105,7 +109,8 @@ class Asset:
         x = _rounded(np.array(self._list("vertex")).reshape(-1, 3))
         faces = np.array(self._list("face") if "face" in e.attributes else ()).reshape(-1, 3)
         if faces.size and not (0 <= faces.min() <= faces.max() < len(x)):
-            raise e.refuse(f"the faces of {self.who} must be numbers of its {len(x)} vertices, from 0")
+            problem = f"the faces of {self.who} must be numbers of its {len(x)} vertices, from 0"
+            raise e.refuse("out-of-range", "face", problem=problem)
         return x, faces.astype(np.int64)
 
     def _list(self, attribute: str) -> tuple[float, ...]:
@@ -227,11 +232,13 @@ def read_geom(e: Element, within: Pose, meshes: dict[str, Asset], settings: Sett
     """A geom of a body, defaults already laid under it; `within` is the frame it stands in."""
     kind = e.attributes.get("type", "sphere")
     if kind not in TYPES:
-        raise e.refuse(f"a geom of {owner} is of the {unknown('type', kind, TYPES)}")
+        problem = f"a geom of {owner} is of the {unknown('type', kind, TYPES)}"
+        raise e.refuse("unknown-name", "type", kind, problem=problem)
     if kind == "mesh" or (kind in _SIZES and "mesh" in e.attributes):
         name = e.word("mesh", owner)
         if name not in meshes:
-            raise e.refuse(f"a geom of {owner} shows the {unknown('mesh', name, meshes)}")
+            problem = f"a geom of {owner} shows the {unknown('mesh', name, meshes)}"
+            raise e.refuse("unknown-name", "mesh", name, problem=problem)
         pose = within @ placement(e, settings, owner)
         if kind != "mesh":
             return _fitted(e, kind, pose, meshes[name], settings)
@@ -243,7 +250,8 @@ def read_geom(e: Element, within: Pose, meshes: dict[str, Asset], settings: Sett
     size = reals(e, "size", count, 3, owner)[:count]
     if not all(0 < s <= LARGEST for s in size):
         why = "sizes must be positive" if min(size) <= 0 else "its volume overflows: check the exponent"
-        raise e.refuse(f"a geom of {owner} has size={e.attributes['size']!r}; {why}")
+        problem = f"a geom of {owner} has size={e.attributes['size']!r}; {why}"
+        raise e.refuse("out-of-range", "size", e.attributes["size"], problem=problem)
     if not between:
         return Geom(e, kind, size, within @ placement(e, settings, owner))
     half, pose = spanned(e, f"a geom of {owner}")
@@ -269,14 +277,16 @@ def inertia(geom: Geom, owner: str) -> Inertia:
     given = e.optional("mass", owner)
     density = e.number("density", owner, DENSITY)
     if (given if given is not None else density) < 0:
-        raise e.refuse(f"a geom of {owner} has a negative mass or density")
+        raise e.refuse("out-of-range", "mass", problem=f"a geom of {owner} has a negative mass or density")
     if given == 0 or (given is None and density == 0):
         return Inertia()
     if switch(e, "shellinertia", False, owner) or geom.kind == "sdf":
         what = "shellinertia" if geom.kind != "sdf" else "type sdf"
-        raise e.refuse(f"the inertia of a geom of {owner} with {what} is not computed; give the body an <inertial>")
+        problem = f"the inertia of a geom of {owner} with {what} is not computed"
+        raise e.refuse("unsupported", what, problem=problem, remedy="Give the body an <inertial>.")
     if geom.trouble is not None:
-        raise e.refuse(f"the mass of {owner} comes from a {geom.kind}, and {geom.trouble}; give the body an <inertial>")
+        problem = f"the mass of {owner} comes from a {geom.kind}, and {geom.trouble}"
+        raise e.refuse("missing", "inertial", problem=problem, remedy="Give the body an <inertial>.")
     return _solid(geom, given, density, owner).to_parent(geom.pose)
 
 
@@ -285,10 +295,9 @@ def _solid(geom: Geom, given: float | None, density: float, owner: str) -> Inert
         try:
             return geom.mesh.inertia(density, given)
         except DalembertError as error:
-            raise geom.element.refuse(
-                f"the mass of {owner} comes from {geom.mesh.who}, which cannot be used ({error}); "
-                "give the body an <inertial>"
-            ) from None
+            problem = f"the mass of {owner} comes from {geom.mesh.who}, which cannot be used ({error})"
+            remedy = "Give the body an <inertial>."
+            raise geom.element.refuse("missing", "inertial", problem=problem, remedy=remedy) from None
     if geom.kind == "ellipsoid":
         a, b, c = geom.size
         m = density * 4.0 / 3.0 * math.pi * a * b * c if given is None else given

@@ -53,7 +53,8 @@ def read_joint(
     who = f"joint {name!r}"
     kind = "free" if e.tag == "freejoint" else e.attributes.get("type", "hinge")
     if kind not in ("hinge", "slide", *SEVERAL):
-        raise e.refuse(f"{who} is of the unknown type {kind!r:.40}; choose from hinge, slide, ball, free")
+        problem = f"{who} is of the unknown type {kind!r:.40}"
+        raise e.refuse("unknown-name", "type", kind, problem=problem, remedy="Choose from hinge, slide, ball, free.")
     if kind in SEVERAL:
         return _read_several(e, within, name, SEVERAL[kind], settings, warnings, lose, inherited)
     per = settings.angle if kind == "hinge" else 1.0
@@ -62,7 +63,8 @@ def read_joint(
     if limited:
         lower, upper = (per * x for x in e.numbers("range", 2, who))
         if lower >= upper:
-            raise e.refuse(f"{who} has range={e.attributes['range']!r}; the first number must be the smaller")
+            problem = f"{who} has range={e.attributes['range']!r}, whose first number must be the smaller"
+            raise e.refuse("wrong-order", "range", e.attributes["range"], problem=problem)
     effort = _effort(e, settings, who, warnings)
     axis = e.numbers("axis", 3, who, (0.0, 0.0, 1.0))
     anchor = e.numbers("pos", 3, who, ZERO)
@@ -116,7 +118,8 @@ def _read_several(
 def _limited(e: Element, settings: Settings, who: str) -> bool:
     said = choice(e, "limited", ("true", "false", "auto"), who) or "auto"
     if said == "auto" and "range" in e.attributes and not settings.autolimits:
-        raise e.refuse(f"{who} has a range, and autolimits is off; write limited='true' or 'false'")
+        problem = f"{who} has a range, and autolimits is off"
+        raise e.refuse("conflict", "limited", problem=problem, remedy="Write limited='true' or 'false'.")
     return said == "true" or (said == "auto" and "range" in e.attributes)
 
 

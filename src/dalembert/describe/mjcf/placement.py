@@ -45,10 +45,13 @@ def settings_of(document: Document, warnings: list[str]) -> Settings:
     e, option = document.settings("compiler"), document.settings("option")
     for name, value in _ONLY.items():
         if e.attributes.get(name, value) != value:
-            raise e.refuse(f"<compiler {name}={e.attributes[name]!r}> is not read; write the model with {value!r}")
+            problem = f"<compiler {name}={e.attributes[name]!r}> is not supported"
+            remedy = f"Write the model with {value!r}."
+            raise e.refuse("unsupported", name, e.attributes[name], problem=problem, remedy=remedy)
     sequence = e.attributes.get("eulerseq", "xyz")
     if len(sequence) != 3 or any(letter not in "xyzXYZ" for letter in sequence):
-        raise e.refuse(f"<compiler eulerseq={sequence!r:.20}> must be three of x, y, z (turning axes), X, Y, Z (fixed)")
+        problem = f"<compiler eulerseq={sequence!r:.20}> must be three of x, y, z (moving axes), X, Y, Z (fixed axes)"
+        raise e.refuse("wrong-value", "eulerseq", sequence, problem=problem)
     return Settings(
         angle=1.0 if choice(e, "angle", ("degree", "radian"), OWNER) == "radian" else math.pi / 180,
         sequence=sequence,
@@ -98,20 +101,23 @@ def spanned(e: Element, who: str) -> tuple[float, Pose]:
     from the second point to the first."""
     kind, ends = e.attributes.get("type", "sphere"), e.numbers("fromto", 6, who)
     if kind not in SPANNED:
-        raise e.refuse(f"{who} is a {kind} with fromto; that is for {', '.join(SPANNED)}")
+        problem = f"{who} is a {kind} with fromto, which is for {', '.join(SPANNED)}"
+        raise e.refuse("conflict", "fromto", problem=problem)
     if any(e.numbers("pos", 3, who, ZERO)):
-        raise e.refuse(f"{who} has pos and fromto; keep one")
+        raise e.refuse("conflict", "fromto", problem=f"{who} has pos and fromto", remedy="Keep one.")
     along = sub(ends[:3], ends[3:])
     length = math.hypot(*along)
     if length == 0:
-        raise e.refuse(f"{who} goes from a point to itself (fromto={e.attributes['fromto']!r})")
+        problem = f"{who} goes from a point to itself (fromto={e.attributes['fromto']!r})"
+        raise e.refuse("wrong-value", "fromto", e.attributes["fromto"], problem=problem)
     return 0.5 * length, Pose(onto_z(scale(1.0 / length, along)), scale(0.5, add(ends[:3], ends[3:])))
 
 
 def orientation(e: Element, settings: Settings, owner: str) -> Matrix:
     written = [name for name in ALTERNATIVES if name in e.attributes]
     if len(written) > 1:
-        raise e.refuse(f"<{e.tag}> of {owner} has {' and '.join(written)}; keep one orientation")
+        problem = f"<{e.tag}> of {owner} has {' and '.join(written)}"
+        raise e.refuse("conflict", written[0], problem=problem, remedy="Keep one orientation.")
     if written:
         return _READERS[written[0]](e, settings, owner)
     return quaternion(e, "quat", owner)
@@ -124,7 +130,8 @@ def quaternion(e: Element, attribute: str, owner: str) -> Matrix:
     w, x, y, z = e.numbers(attribute, 4, owner)
     length = math.hypot(w, x, y, z)
     if length < PARALLEL:
-        raise e.refuse(f"<{e.tag}> of {owner}: {attribute}={e.attributes[attribute]!r} is zero, which is no rotation")
+        problem = f"<{e.tag}> of {owner}: {attribute}={e.attributes[attribute]!r} is zero, which is not a rotation"
+        raise e.refuse("out-of-range", attribute, e.attributes[attribute], problem=problem)
     return from_quaternion((x / length, y / length, z / length, w / length))
 
 
@@ -171,7 +178,8 @@ def onto_z(direction: Vector) -> Matrix:
 def unit(e: Element, attribute: str, v: Vector, owner: str) -> Vector:
     length = math.hypot(*v)
     if length < PARALLEL:
-        raise e.refuse(f"<{e.tag}> of {owner}: {attribute}={e.attributes.get(attribute)!r} has no direction")
+        problem = f"<{e.tag}> of {owner}: {attribute}={e.attributes.get(attribute)!r} has no direction"
+        raise e.refuse("out-of-range", attribute, e.attributes.get(attribute), problem=problem)
     return scale(1.0 / length, v)
 
 

@@ -43,7 +43,7 @@ _SECTIONS = {
 }
 # What may be left out where it changes the equations of motion, if the caller says so.
 ALLOWED = ("actuators", "armature", "equalities", "springs", "tendons")
-_REFUSED = {"composite": "write its bodies out", "flexcomp": "a description holds rigid bodies; remove it"}
+_REFUSED = {"composite": "Write out its bodies.", "flexcomp": "Remove it, because a description has rigid bodies only."}
 
 
 def read_mjcf(
@@ -107,7 +107,7 @@ class Reader:
         root = self.document.root
         worlds = list(root.all("worldbody"))
         if not worlds:
-            raise root.refuse("the model has no <worldbody>; there is nothing in it")
+            raise root.refuse("missing", "worldbody", problem="the model has no <worldbody>, so that it is empty")
         self.names |= {WORLD, *(self.called(n) for n in _names(worlds))}
         self.bodies[WORLD] = WORLD
         self.poses[WORLD] = Pose()
@@ -143,7 +143,8 @@ class Reader:
     def lose(self, what: str, e: Element, sentence: str) -> None:
         """What changes the equations of motion and cannot be carried: an error, or a warning where it is allowed."""
         if what not in self.allow:
-            raise e.refuse(f"{sentence}; to leave it out, load with allow=[{what!r}] (dalembert --allow {what} …)")
+            remedy = f"To leave it out, load with `allow=[{what!r}]`."
+            raise e.refuse("unsupported", "allow", what, problem=sentence, remedy=remedy)
         self.warnings.append(f"{e.place}: {sentence}; it is left out")
 
     def doubt(self, error: DescriptionError, taken: str) -> None:
@@ -156,7 +157,8 @@ class Reader:
     def _world(self, e: Element) -> None:
         parts = _Parts(self, e, Pose(), None, "the world")
         if parts.joints:
-            raise parts.joints[0][1].refuse("a joint stands in <worldbody>; the world does not move")
+            problem = "a joint is in <worldbody>, and the world does not move"
+            raise parts.joints[0][1].refuse("wrong-structure", "joint", problem=problem)
         self.links.append(Link(WORLD, None, *self._shapes(parts.geoms, "the world"), e.place))
         self._rest(parts, WORLD, Pose())
 
@@ -191,7 +193,8 @@ class Reader:
             if tag in e.attributes:
                 name = e.attributes[tag]
                 if (tag, name) not in known:
-                    raise e.refuse(f"<attach> takes the {unknown(tag, name, [n for t, n in known if t == tag])}")
+                    problem = f"<attach> takes the {unknown(tag, name, [n for t, n in known if t == tag])}"
+                    raise e.refuse("unknown-name", tag, name, problem=problem)
                 whole, childclass = known[tag, name]
                 self.names |= {other.called(n) for n in _names([Element("", {}, e.place, [whole])])}
                 return other, whole, childclass
@@ -212,9 +215,9 @@ class Reader:
             if joint.kind == "floating":
                 if parent != WORLD or len(parts.joints) > 1:
                     why = "has other joints too" if parent == WORLD else "stands in another"
-                    raise element.refuse(
-                        f"joint {joint.name!r} is free, and body {name!r} {why}; free joints stand alone"
-                    )
+                    problem = f"joint {joint.name!r} is free, and body {name!r} {why}"
+                    remedy = "A free joint must be the only joint of a body in the world."
+                    raise element.refuse("wrong-structure", "joint", joint.name, problem=problem, remedy=remedy)
                 self.free[joint.name] = tuple(float(x) for x in (*T.p, *to_quaternion(T.R)))
                 origin = Pose()
             made = Joint(joint.name, joint.kind, parent, moved, origin_of(origin), (x, y, z), place=element.place)
@@ -229,7 +232,8 @@ class Reader:
         said = e.attributes.get("name")
         name = self.called(said) if said else f"{body}_joint" if count == 1 else f"{body}_joint{k + 1}"
         if name in self.read:
-            raise e.refuse(f"two joints are named {name!r}; rename one of them")
+            problem = f"two joints are named {name!r}"
+            raise e.refuse("duplicate", "joint", name, problem=problem, remedy="Rename one of them.")
         complete = e if e.tag == "freejoint" else self.document.complete(e, childclass)
         inherited = complete.attributes.keys() - e.attributes.keys()
         joint = read_joint(complete, within, name, self.settings, self.warnings, self.lose, inherited)
@@ -262,7 +266,8 @@ class Reader:
         said = e.attributes.get("name")
         name = self._fresh(f"{kind}{len(self.links)}") if said is None else self.called(said)
         if name in self.bodies:
-            raise e.refuse(f"two bodies are named {name!r}, or a body as the world is; rename one of them")
+            problem = f"two bodies are named {name!r}, or a body has the name of the world"
+            raise e.refuse("duplicate", "body", name, problem=problem, remedy="Rename one of them.")
         self.names.add(name)
         self.bodies[name] = name
         return name
@@ -298,7 +303,8 @@ class Reader:
         m = e.number("mass", who)
         if "fullinertia" in e.attributes:
             if "diaginertia" in e.attributes:
-                raise e.refuse(f"<inertial> of {who} has diaginertia and fullinertia; keep one")
+                problem = f"<inertial> of {who} has diaginertia and fullinertia"
+                raise e.refuse("conflict", "diaginertia", problem=problem, remedy="Keep one.")
             xx, yy, zz, xy, xz, yz = e.numbers("fullinertia", 6, who)
             return Inertial(m, (xx, xy, xz, yy, yz, zz), origin_of(T))
         xx, yy, zz = e.numbers("diaginertia", 3, who, ZERO)
@@ -404,7 +410,8 @@ class _Parts:
         lists = {"joint": self.joints, "freejoint": self.joints, "body": self.bodies, "site": self.sites}
         for child in e.children:
             if child.tag in _REFUSED:
-                raise child.refuse(f"<{child.tag}> of {self._who} is not read; {_REFUSED[child.tag]}")
+                problem = f"<{child.tag}> of {self._who} is not supported"
+                raise child.refuse("unsupported", child.tag, problem=problem, remedy=_REFUSED[child.tag])
             if child.tag in lists:
                 lists[child.tag].append((reader, child, within, childclass))
             elif child.tag == "geom":

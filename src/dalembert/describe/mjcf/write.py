@@ -22,7 +22,8 @@ TYPES = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "sphe
 def write_mjcf(description: Description) -> str:
     """The MJCF document, without shapes."""
     if description.loops:
-        raise DescriptionError("the robot has loops, which are not written as MJCF; write URDF or TOML instead")
+        problem = "the robot has loops, which cannot be written as MJCF"
+        raise DescriptionError("unsupported", "loops", problem=problem, remedy="Write URDF or TOML instead.")
     below: dict[str, list[Joint]] = {}
     for joint in description.joints:
         below.setdefault(joint.parent, []).append(joint)
@@ -54,9 +55,8 @@ def write_mjcf(description: Description) -> str:
 
 def _joint(joint: Joint) -> list[str]:
     if joint.kind not in TYPES:
-        raise DescriptionError(
-            f"joint {joint.name!r} is {joint.kind}, which is not written as MJCF; write TOML instead"
-        )
+        problem = f"joint {joint.name!r} is {joint.kind}, which cannot be written as MJCF"
+        raise DescriptionError("unsupported", "kind", joint.kind, problem=problem, remedy="Write TOML instead.")
     drive, limit = joint.drive, joint.limit
     said: dict[str, str | None] = {"name": joint.name, "type": TYPES[joint.kind]}
     if not joint.several:
@@ -83,7 +83,8 @@ def _free(joint: Joint, home: Mapping[str, float]) -> dict[str, str]:
             if joint.parent != "world"
             else "has no origin; give its place as its home"
         )
-        raise DescriptionError(f"joint {joint.name!r} is floating, which in MJCF {why}, or write URDF or TOML instead")
+        problem = f"joint {joint.name!r} is floating, which in MJCF {why}, or write URDF or TOML instead"
+        raise DescriptionError("unsupported", "kind", joint.kind, problem=problem)
     kind = JOINTS["floating"]
     q = [home.get(f"{joint.name}{part}", x) for part, x in zip(kind.position_names, kind.neutral, strict=True)]
     return {"pos": numbers(q[:3]), "quat": numbers((q[6], *q[3:6]))}

@@ -132,10 +132,9 @@ def write_pdf(sheet: Sheet, solutions: str = "none") -> bytes:
     """The sheet as PDF, by the first of COMPILERS that is installed."""
     program = next((found for name in COMPILERS if (found := shutil.which(name))), None)
     if program is None:
-        raise InputError(
-            f"a PDF is made by one of {', '.join(COMPILERS)}, and none is installed: install tectonic or TeX Live, "
-            "or write the sheet as Markdown"
-        )
+        problem = f"a PDF needs one of {', '.join(COMPILERS)}, and none is installed"
+        remedy = "Install tectonic or TeX Live, or write the sheet as Markdown."
+        raise InputError("missing-tool", "pdf", problem=problem, remedy=remedy)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "sheet.tex"
         file.write_text(write_latex(sheet, solutions), encoding="utf-8")
@@ -143,12 +142,11 @@ def write_pdf(sheet: Sheet, solutions: str = "none") -> bytes:
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, timeout=SECONDS, check=False)
         except subprocess.TimeoutExpired:
-            raise InputError(
-                f"{Path(program).stem} was not done after {SECONDS} s; write the sheet as Markdown"
-            ) from None
+            problem = f"{Path(program).stem} did not finish in {SECONDS} s"
+            raise InputError("failed", "pdf", problem=problem, remedy="Write the sheet as Markdown.") from None
         made = file.with_suffix(".pdf")
         if done.returncode or not made.exists():
             said = (done.stdout + done.stderr).decode(errors="replace")
             why = next((line for line in said.splitlines() if line.startswith("!")), said.strip()[-200:])
-            raise InputError(f"{Path(program).stem} could not make a PDF of the sheet: {why}")
+            raise InputError("failed", "pdf", problem=f"{Path(program).stem} could not make a PDF of the sheet: {why}")
         return made.read_bytes()

@@ -24,8 +24,8 @@ from dalembert.identification.calibration.corrections import axes_of, correct_or
 from dalembert.identification.calibration.measurements import Measurement
 from dalembert.identification.fit.regression import unit_columns
 from dalembert.kernels import need_tree
-from dalembert.poses import read_pose
 from dalembert.robot import Robot
+from dalembert.se3 import read_pose
 from dalembert.spatial import Pose
 
 Integers = NDArray[np.int64]
@@ -62,14 +62,14 @@ def calibrate(
     need_tree(robot.model)
     given = [measurements] if isinstance(measurements, Measurement) else measurements
     if not isinstance(given, Sequence) or not given or not all(isinstance(m, Measurement) for m in given):
-        raise InputError("measurements are Poses, Points, Distances or SamePoint, one or a list of them")
+        raise InputError("wrong-type", "measurements", expected="Poses, Points, Distances, SamePoint or a list of them")
     problem = _Problem(robot, tuple(m.checked(robot) for m in given))
     wanted = problem.wanted(free, fixed)
     share, tolerance = number("held_out", held_out), number("weak", weak)
     if not 0 <= share < 1:
-        raise InputError(f"held_out is a share of the states, 0 ≤ held_out < 1; got {held_out!r}")
+        raise InputError("out-of-range", "held_out", held_out, expected="a share of the states in [0, 1)")
     if not 0 < tolerance < 1:
-        raise InputError(f"weak is a share of a column's length, between 0 and 1; got {weak!r}")
+        raise InputError("out-of-range", "weak", weak, expected="a share of the length of a column, between 0 and 1")
     train, test = problem.split(share, np.random.default_rng(seed))
     train = train.placed(base, any(p.group == "base" for p in wanted))
     test = replace(test, base=train.base) if test is not None else None
@@ -81,8 +81,10 @@ def calibrate(
     chosen, left = train.identifiable(before.x, wanted, tolerance)
     if len(before.r) < len(chosen):
         raise InputError(
-            f"{len(before.r)} measured numbers cannot determine {len(chosen)} corrections: measure more states, "
-            "or free fewer"
+            "too-few",
+            "measurements",
+            problem=f"{len(before.r)} measured numbers cannot determine {len(chosen)} corrections",
+            remedy="Measure more states, or free fewer corrections.",
         )
     after = train.fit(before.x, chosen)
     while True:  # an arm off by millimeters may tell apart what the arm that fits cannot
@@ -188,10 +190,10 @@ class _Problem:
         if base is not None:
             T = read_pose("base", base)
             if T.shape != (4, 4):
-                raise InputError(f"base must be one pose (4, 4), got shape {T.shape}")
+                raise InputError("wrong-shape", "base", T, expected="one pose (4, 4)")
             return replace(self, base=T)
         pairs = [
-            ((self.robot.fk(m.q, m.frame) @ m.tool)[:, :3, 3], m.places)
+            ((self.robot.fk(m.q, m.frame) @ np.asarray(m.tool, float))[:, :3, 3], m.places)
             for m in self.measurements
             if m.places is not None
         ]
@@ -460,7 +462,7 @@ def _result(
     freedom = len(after.r) - len(chosen)
     s2 = float(after.r @ after.r) / freedom if freedom else 0.0
     inverse = np.linalg.inv(np.linalg.qr(after.J)[1]) if chosen else np.zeros((0, 0))
-    tools = [m.tool @ pose_of(1 + len(train.bodies) + k) for k, m in enumerate(train.measurements)]
+    tools = [np.asarray(m.tool, float) @ pose_of(1 + len(train.bodies) + k) for k, m in enumerate(train.measurements)]
     return Calibration(
         robot=corrected,
         nominal=robot,

@@ -7,16 +7,17 @@ The joint positions q (N, n) of the measured states; `frame` on which the target
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import Array, array, number
 from dalembert.errors import InputError
-from dalembert.poses import read_pose
 from dalembert.robot import Robot
+from dalembert.se3 import read_pose
 from dalembert.spatial import rotation
 
 
@@ -24,9 +25,9 @@ from dalembert.spatial import rotation
 class Measurement(ABC):
     """States at which something was measured of a target on the arm."""
 
-    q: Any
+    q: Array
     frame: str | None = None
-    tool: Any = None
+    tool: ArrayLike | None = None
     sigma: float = 1e-4
     measured: ClassVar[str] = "q"  # what has a row for every state
 
@@ -57,10 +58,15 @@ class Measurement(ABC):
         q = array("q", self.q)
         if q.ndim != 2 or q.shape[1] != robot.n or len(q) == 0:
             wanted = f"(N, {robot.n}), one row per measured state of {robot.name!r}"
-            raise InputError(f"q has shape {q.shape}; give {wanted}")
+            raise InputError("wrong-shape", "q", q, problem=f"`q` has shape {q.shape}; pass {wanted}")
         frame = robot.model.frame(self.frame)
         if frame.body < 0:
-            raise InputError(f"frame {self.frame!r} is fixed to the base: no joint moves it")
+            raise InputError(
+                "wrong-structure",
+                "frame",
+                self.frame,
+                problem=f"frame {self.frame!r} is fixed to the base, so no joint moves it",
+            )
         tool = np.eye(4) if self.tool is None else self.tool
         if np.shape(tool) == (3,):
             tool = np.eye(4)
@@ -84,7 +90,7 @@ class Measurement(ABC):
 class Poses(Measurement):
     """Full poses T (N, 4, 4) in the measuring system; `angle_sigma` [rad] of their orientation."""
 
-    T: Any
+    T: Array
     angle_sigma: float = 1e-4
     measured: ClassVar[str] = "T"
 
@@ -95,7 +101,7 @@ class Poses(Measurement):
     def _check(self, count: int) -> dict[str, Any]:
         T = read_pose("T", array("T", self.T))
         if T.ndim != 3 or len(T) != count:
-            raise InputError(f"T has shape {T.shape}; there are {count} states in q, one T each")
+            raise InputError("wrong-shape", "T", T, expected=f"shape ({count}, 4, 4), one pose per state")
         return {"T": T, "angle_sigma": number("angle_sigma", self.angle_sigma, "rad", above=0)}
 
     def residual(self, T: Array, J: Array, extra: Array) -> tuple[Array, Array, Array]:
@@ -117,7 +123,7 @@ class Poses(Measurement):
 class Points(Measurement):
     """Positions p (N, 3) of the target in the measuring system: a laser tracker's reflector."""
 
-    p: Any
+    p: Array
     measured: ClassVar[str] = "p"
 
     @property
@@ -127,7 +133,7 @@ class Points(Measurement):
     def _check(self, count: int) -> dict[str, Any]:
         p = array("p", self.p)
         if p.shape != (count, 3):
-            raise InputError(f"p has shape {p.shape}; there are {count} states: give ({count}, 3)")
+            raise InputError("wrong-shape", "p", p, expected=f"shape ({count}, 3), one point per state")
         return {"p": p}
 
     def residual(self, T: Array, J: Array, extra: Array) -> tuple[Array, Array, Array]:
@@ -142,8 +148,8 @@ class Distances(Measurement):
     """Distances (N,) [m] of the target from an anchor: a ball bar, a draw wire. `anchor` (3,) in the measuring system;
     if it is unknown (`known=False`), a first guess."""
 
-    distance: Any
-    anchor: Any = (0.0, 0.0, 0.0)
+    distance: Array
+    anchor: Array | Sequence[float] = (0.0, 0.0, 0.0)
     known: bool = True
     measured: ClassVar[str] = "distance"
 
@@ -154,7 +160,7 @@ class Distances(Measurement):
     def _check(self, count: int) -> dict[str, Any]:
         length = array("distance", self.distance, unit="m", above=0)
         if length.shape != (count,):
-            raise InputError(f"distance has shape {length.shape}; there are {count} states, one number each")
+            raise InputError("wrong-shape", "distance", length, expected=f"shape ({count},), one number per state")
         return {"distance": length, "anchor": array("anchor", self.anchor, (3,), unit="m")}
 
     def start(self, T: Array) -> Array:
@@ -164,7 +170,11 @@ class Distances(Measurement):
         d = T[:, :3, 3] - (self.anchor if self.known else extra)
         length = np.linalg.norm(d, axis=1)
         if not (length > 0).all():
-            raise InputError("the target sits on the anchor in some state: no direction belongs to that distance")
+            raise InputError(
+                "singular",
+                "anchor",
+                problem="the target is at the anchor in some state, so the distance has no direction",
+            )
         return d / length[:, None], length
 
     def residual(self, T: Array, J: Array, extra: Array) -> tuple[Array, Array, Array]:
@@ -182,7 +192,7 @@ class SamePoint(Measurement):
     """The target touched one and the same point in all states, as a closed chain would: where it is, is unknown unless
     `at` (3,) says it. No instrument is needed."""
 
-    at: Any = None
+    at: Array | Sequence[float] | None = None
 
     @property
     def unknowns(self) -> int:

@@ -46,11 +46,19 @@ def read_start(robot: Robot, limits: ExcitationLimits, start: object) -> Array:
     q = array("start", start, (robot.n,), meaning="one per joint")
     over = limits.excess("position", q).reshape(2, -1).max(axis=0)
     if (over > 0.0).any():
-        raise InputError(f"the start is outside the position limits of {robot.joint_names[int(over.argmax())]!r}")
+        raise InputError(
+            "out-of-range",
+            "start",
+            problem=f"`start` is outside the position limits of {robot.joint_names[int(over.argmax())]!r}",
+        )
     heights = _heights(limits, q[None])[0]
     if (heights < 0.0).any():
         k = int(heights.argmin())
-        raise InputError(f"at the start a frame is {-heights[k]:.3g} m on the wrong side of {limits.spaces[k]}")
+        raise InputError(
+            "infeasible",
+            "start",
+            problem=f"at `start` a frame is {-heights[k]:.3g} m on the wrong side of {limits.spaces[k]}",
+        )
     return q
 
 
@@ -81,8 +89,11 @@ def find_way(
         else:
             return sequence(*legs)
     raise InputError(
-        f"no way was found from the start to the motion within the limits, straight or over one of {DRAWS} other "
-        "positions: start elsewhere"
+        "infeasible",
+        "start",
+        problem="no way from `start` to the motion was found within the limits, straight or over one of "
+        f"{DRAWS} other positions",
+        remedy="Use another start.",
     )
 
 
@@ -140,7 +151,12 @@ class Avoid:
     def refuse(self, q: Array) -> None:
         """Say what is not clear at a state (n,)."""
         for contact in self.collision.contacts(q, self.world, self.clear):
-            raise InputError(f"at the start there is less than {self.clear:g} m between {contact}; start elsewhere")
+            raise InputError(
+                "infeasible",
+                "start",
+                problem=f"at `start` there is less than {self.clear:g} m between {contact}",
+                remedy="Use another start.",
+            )
 
     def nearest(self, q: Array) -> tuple[float, Contact | None]:
         """The least distance at states (N, n), and whose."""
@@ -164,10 +180,15 @@ def read_avoid(robot: Robot, avoid: object, clear: float | None, floor: object) 
     base plane, and itself; False: nothing. A robot without shapes avoids nothing, unless it is asked to."""
     if avoid is False:
         if clear is not None:
-            raise InputError("clear says how far to keep away from what is avoided: leave it out, or avoid=False")
+            raise InputError(
+                "no-effect",
+                "clear",
+                problem="`clear` is the distance to avoided obstacles, and nothing is avoided",
+                remedy="Leave it out.",
+            )
         return None
     if avoid is not None and not isinstance(avoid, World):
-        raise InputError(f"avoid is a dl.World, or False for nothing at all; got {type(avoid).__name__}")
+        raise InputError("wrong-type", "avoid", avoid, expected="a World or False")
     try:
         collision = robot.collision()
     except DalembertError as error:

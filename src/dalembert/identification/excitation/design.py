@@ -128,16 +128,24 @@ def excite(
     length = series.period if duration is None else float(duration)
     share = number("margin", margin)
     if not 0 <= share <= 0.5:
-        raise InputError(f"margin is the share of every range that is kept free, 0 to 0.5; got {margin!r}")
+        raise InputError("out-of-range", "margin", margin, expected="a share of every range, 0 to 0.5")
     choose("criterion", criterion, CRITERIA)
     if columns is not None and (friction is not True or rotor is not True):
-        raise InputError("columns say which friction and rotors are identified: leave out friction= and rotor=")
+        raise InputError(
+            "conflict",
+            "columns",
+            problem="`columns` determine which friction and rotors are identified",
+            remedy="Leave out `friction` and `rotor`.",
+        )
     stand = None if start is None else read_start(robot, bounds, start)
     if stand is not None and shunned is not None:
         shunned.refuse(stand)
     if stand is not None and not series.at_rest:
         raise InputError(
-            "no way leads from rest at the start to a motion that begins at speed: leave out start=, or at_rest"
+            "conflict",
+            "start",
+            problem="no motion from rest at `start` leads to one that begins with a velocity",
+            remedy="Leave out `start`, or use at_rest=True.",
         )
     wanted = columns if columns is not None else Columns(robot, _friction(friction), switch("rotor", rotor))
     weights, tight = _weights(robot, noise, bounds), bounds.within(share)
@@ -240,8 +248,11 @@ class _Search:
             )
         if not found:
             raise InputError(
-                f"{clock.spent:.3g} s were over before the first motion was found (kernels are compiled once and then "
-                "kept): give more seconds"
+                "not-converged",
+                "seconds",
+                problem=f"the {clock.spent:.3g} s were over before the first motion was found, because kernels "
+                "are compiled at the first call",
+                remedy="Pass more `seconds`.",
             )
         robot = problem.columns.robot
         best, certificate, motion, way = self._choose(bounds, margin, rng)
@@ -448,8 +459,11 @@ def random_start(
             f", {problem.avoid.clear:g} m clear of itself and of {', '.join(problem.avoid.world.names) or 'nothing'}"
         )
     raise InputError(
-        f"no position was found in {DRAWS} draws where {problem.columns.robot.name!r} could stand within its torque "
-        f"limits{where}, let alone move: widen them"
+        "infeasible",
+        "torque",
+        problem=f"in {DRAWS} draws no position was found where {problem.columns.robot.name!r} could stand "
+        f"within its torque limits{where}",
+        remedy="Widen them.",
     )
 
 
@@ -461,7 +475,9 @@ def _base_frequency(duration: float | None, frequency: float | None) -> float:
         periods = long * f
         if round(periods) < 1 or abs(periods - round(periods)) > 1e-6 * periods:
             raise InputError(
-                f"a duration of {long:g} s is {periods:g} periods of {1 / f:g} s; it must be whole periods"
+                "conflict",
+                "duration",
+                problem=f"a duration of {long:g} s is {periods:g} periods of {1 / f:g} s; it must be whole periods",
             )
     return f
 

@@ -193,7 +193,10 @@ class Excitation:
         steps = round(self.duration * f)
         if steps < 1 or abs(steps - self.duration * f) > 1e-6 * steps:
             raise InputError(
-                f"a duration of {self.duration:g} s is no whole number of steps at {f:g} Hz; take another rate"
+                "conflict",
+                "rate",
+                problem=f"a duration of {self.duration:g} s is not a whole number of steps at {f:g} Hz",
+                remedy="Use another rate.",
             )
         rows = np.array(self.motion(np.arange(steps + 1) / f))
         if self.way is not None:

@@ -80,12 +80,18 @@ def choose_harmonics(
     what = f"half the lowest elastic mode, {mode:.3g} Hz," if elastic else f"the drives' bandwidth, {top:g} Hz,"
     if most < 2:
         raise InputError(
-            f"{what} leaves no two harmonics of {frequency:g} Hz: choose a base frequency of at most {top / 2:.3g} Hz"
+            "conflict",
+            "frequency",
+            problem=f"{what} leaves no two harmonics of {frequency:g} Hz",
+            remedy=f"Use a base frequency of at most {top / 2:.3g} Hz.",
         )
     if harmonics is not None:
         raise InputError(
-            f"{wanted} harmonics of {frequency:g} Hz go up to {wanted * frequency:g} Hz, beyond {what} which allows "
-            f"{most}; give fewer, or a lower base frequency"
+            "conflict",
+            "harmonics",
+            problem=f"{wanted} harmonics of {frequency:g} Hz go up to {wanted * frequency:g} Hz, beyond {what} "
+            f"which allows {most}",
+            remedy="Use fewer, or a lower base frequency.",
         )
     return most
 
@@ -117,7 +123,11 @@ def box(frame: str | None, lower: ArrayLike, upper: ArrayLike) -> tuple[HalfSpac
     side is open."""
     low, high = (array(f"{name} of a box", x, (3,), finite=False) for name, x in (("lower", lower), ("upper", upper)))
     if not (low < high).all():
-        raise InputError(f"the box of {frame!r} is empty: lower {lower!r} must be less than upper {upper!r}")
+        raise InputError(
+            "wrong-order",
+            "lower",
+            problem=f"the box of {frame!r} is empty: lower {lower!r} must be less than upper {upper!r}",
+        )
     sides = []
     for sign, corner in ((1.0, low), (-1.0, high)):
         for k in np.flatnonzero(np.isfinite(corner)):
@@ -231,7 +241,11 @@ def read_spaces(
                 spaces.append(HalfSpace(name, normal, offset))
             elif heights[0] < -near:  # no motion changes it
                 where = HalfSpace(name, normal, offset)
-                raise InputError(f"wherever the arm moves, a frame is {-heights[0]:.3g} m on the wrong side of {where}")
+                raise InputError(
+                    "infeasible",
+                    "workspace",
+                    problem=f"wherever the arm moves, a frame is {-heights[0]:.3g} m on the wrong side of {where}",
+                )
     return tuple(spaces)
 
 
@@ -240,11 +254,11 @@ def _read_space(
 ) -> tuple[str | None, tuple[float, float, float], float]:
     if space.frame is not None and robot.model.frame(space.frame).name not in origins.place:
         why = "is fixed to the base" if robot.model.frame(space.frame).body < 0 else "only turns about its origin"
-        raise InputError(f"frame {space.frame!r} {why}: no motion takes it anywhere")
+        raise InputError("infeasible", "workspace", problem=f"frame {space.frame!r} {why}, and no motion moves it")
     x = array("normal", space.normal, (3,))
     size = float(np.linalg.norm(x))
     if not size > 0:
-        raise InputError(f"the normal of a half space must be three numbers, not all zero; got {space.normal!r}")
+        raise InputError("out-of-range", "normal", space.normal, expected="three numbers that are not all zero")
     a, b, c = (x / size).tolist()
     return space.frame, (a, b, c), number("offset", space.offset, "m") / size
 
@@ -314,13 +328,18 @@ def read_limits(
         try:
             low, high = tuple(position)  # type: ignore[arg-type, var-annotated]
         except (TypeError, ValueError):
-            raise InputError("position limits are a pair (lower, upper), one number or one per joint each") from None
+            raise InputError(
+                "wrong-shape", "position", expected="a pair (lower, upper) of numbers or of one number per joint"
+            ) from None
         lower, upper = _per_joint("position lower", low, n), _per_joint("position upper", high, n)
     for kind, given, x in (("velocity", velocity, own.velocity), ("torque", torque, own.effort)):
         if given is None and not (x > 0.0).all():  # a zero where nobody knew
             joint = robot.joint_names[int(np.argmin(x > 0.0))]
             raise InputError(
-                f"the description of {robot.name!r} limits the {kind} of {joint!r} to zero: give limits of {kind}"
+                "conflict",
+                kind,
+                problem=f"the description of {robot.name!r} limits the {kind} of {joint!r} to zero",
+                remedy=f"Pass limits of {kind}.",
             )
     sizes = {
         kind: np.full(n, np.inf) if x is None else _per_joint(kind, x, n, finite=False, above=0.0)
@@ -333,10 +352,15 @@ def read_limits(
     bounded = np.isfinite(upper - lower) | np.isfinite(sizes["velocity"]) | np.isfinite(sizes["acceleration"])
     if not bounded.all():
         joint = robot.joint_names[int(np.argmin(bounded))]
-        raise InputError(f"nothing bounds the motion of {joint!r}: give limits of position, velocity or acceleration")
+        raise InputError(
+            "missing",
+            "position",
+            problem=f"nothing bounds the motion of {joint!r}",
+            remedy="Pass limits of position, velocity or acceleration.",
+        )
     if (lower >= upper).any():
         joint = robot.joint_names[int(np.argmax(lower >= upper))]
-        raise InputError(f"{joint!r} cannot move: its position limits leave no range")
+        raise InputError("conflict", "position", problem=f"the position limits of {joint!r} leave no range")
     origins = find_origins(robot.model)
     return ExcitationLimits(
         {"position": lower, **{kind: -x for kind, x in sizes.items()}},

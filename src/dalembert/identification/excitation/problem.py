@@ -50,7 +50,10 @@ def _spectrum(W: Array) -> tuple[Array, Array, Array, Array]:
     """(C, d, eigenvalues, eigenvectors) of C = W / d dᵀ, which has ones on its diagonal."""
     d = np.sqrt(np.diag(W))
     if not (d > 0).all():
-        raise SingularityError("a column of the regressor is zero all along the motion: some joint does not move")
+        raise SingularityError(
+            "singular",
+            problem="a column of the regressor is zero along the whole motion, because some joint does not move",
+        )
     C = W / np.outer(d, d)
     values, vectors = np.linalg.eigh(C)
     return C, d, np.maximum(values, FLOOR * values[-1]), vectors
@@ -314,8 +317,10 @@ class Problem:
             return None
         if robot.model.friction_by_load:
             raise InputError(
-                "excitation for an arm whose friction depends on the load is not offered: torque limits "
-                "would depend on it; use a description without that term"
+                "unsupported",
+                "robot",
+                problem="the friction of this robot depends on the load, and so would its torque limits",
+                remedy="Use a description without that term.",
             )
         kernel = robot.kernel("friction_torque")
         return kernel, kernel.derivative("q", "qd")

@@ -141,7 +141,11 @@ def fit_consistent(
 
     Raises InputError where no answer stands up to its own eigenvalues and lower bound."""
     if not columns.inertial:
-        raise InputError("the inertial parameters are not among the columns: there is nothing to be consistent")
+        raise InputError(
+            "missing",
+            "columns",
+            problem="the inertial parameters are not among the columns, so nothing can be made consistent",
+        )
     weights = estimate.weights
     R = data.stacked(weights)
     A, b = R[: base.rank, :-1] @ base.matrix(), R[: base.rank, -1]
@@ -173,8 +177,10 @@ def fit_consistent(
             return Consistent(values, lowest, float(missed @ missed) + least, least, iterations, word)
         word = f"a pseudo-inertia has the eigenvalue {lowest.min():.2g}"
     raise InputError(
-        f"no physically consistent parameters were found for {columns.robot.name!r} ({word}): check the fixed values, "
-        "the kinematics and the units of the log; consistent=False leaves bodies as the log has them"
+        "infeasible",
+        "consistent",
+        problem=f"no physically consistent parameters were found for {columns.robot.name!r} ({word})",
+        remedy="Check fixed values, kinematics and the units of the log. consistent=False leaves bodies as fitted.",
     )
 
 

@@ -95,10 +95,12 @@ def solve(R: Array, what: str = "the log", *, prior: Array | None = None, size: 
         return prior + back @ (b - A @ prior), back @ back.T, np.inf
     size = length
     if A.shape[0] < A.shape[1] or not A.any(axis=0).all():
-        raise SingularityError(f"{what} has fewer independent equations than there are parameters to find")
+        raise SingularityError("singular", problem=f"{what} has fewer independent equations than unknown parameters")
     U, s, Vt = np.linalg.svd(scaled)
     if s[-1] < SINGULAR * s[0]:
-        raise SingularityError(f"{what} does not tell all parameters apart: its motions are too poor")
+        raise SingularityError(
+            "singular", problem=f"{what} does not distinguish all parameters, because its motions are too poor"
+        )
     beta = (Vt.T @ ((U.T @ b)[: len(s)] / s)) / size
     inverse = (Vt.T / s**2) @ Vt / np.outer(size, size)
     return beta, inverse, float(s[0] / s[-1])
@@ -150,7 +152,11 @@ def _without_untold(found: Estimate, R: Array, prior: Array, size: Array) -> Est
     if not open_.any():
         return found
     if open_.all():
-        raise SingularityError("the log tells nothing of any parameter: does the arm move in it?")
+        raise SingularityError(
+            "singular",
+            problem="the log contains no information about any parameter",
+            remedy="Check that the arm moves in it.",
+        )
     told = Vt[~open_].T @ Vt[~open_]
     beta = prior + size * (told @ ((found.beta - prior) / size))
     spread = told @ spread @ told + np.eye(len(size)) - told
@@ -167,7 +173,9 @@ def _reweigh(
     its residuals σ, the weights it had, those that follow from it, and how many rounds it took."""
     n, p = len(data.triangles), data.p
     if data.rows * n <= p:
-        raise InputError(f"{data.rows} samples of {n} joints are fewer equations than the {p} parameters")
+        raise InputError(
+            "too-few", problem=f"{data.rows} samples of {n} joints are fewer equations than the {p} parameters"
+        )
     before = np.zeros(n)
     share = data.rows - p / n  # degrees of freedom left to each joint
     done = 0
@@ -293,7 +301,11 @@ def _robust(problem: Regression, plain: Compressed, beta: Array, loss: str, c: f
 def reference_instruments(reference: Reference, samples: Samples) -> Samples:
     """The motion that was asked for, at the times of the samples: what instruments are made of."""
     if reference.m != samples.n:
-        raise InputError(f"the reference moves {reference.m} joints, the samples have {samples.n}")
+        raise InputError(
+            "conflict",
+            "reference",
+            problem=f"the reference moves {reference.m} joints, and the samples have {samples.n}",
+        )
     q, qd, qdd = (np.asarray(x, float) for x in reference(samples.t))
     note = "positions, rates and accelerations are the reference's"
     direction = find_direction(qd, samples.rest)
@@ -313,7 +325,11 @@ def instrumental_variables(
     problem = regression(columns, base, samples, parallel)
     tools = regression(columns, base, instruments, parallel, "instruments")
     if [len(run) for run in problem.runs] != [len(tool) for tool in tools.runs]:
-        raise InputError("samples and instruments must have the same times: their lengths differ")
+        raise InputError(
+            "conflict",
+            "instruments",
+            problem="`samples` and `instruments` must have the same times, and their lengths differ",
+        )
     n, p = problem.n, base.rank
     measured = problem.compress()
     weights = least_squares(measured).weights
@@ -321,7 +337,11 @@ def instrumental_variables(
     # T with Z T orthonormal: any combinations of instruments are as good, these keep all digits.
     R = still.stacked(weights)[:p, :-1]
     if len(R) < p or not R.any(axis=0).all() or np.linalg.cond(unit_columns(R)[0]) > 1 / SINGULAR:
-        raise SingularityError("the instruments do not tell all parameters apart: their motion is too poor")
+        raise SingularityError(
+            "singular",
+            "instruments",
+            problem="the instruments do not distinguish all parameters, because their motion is too poor",
+        )
     combined = np.asarray(np.linalg.inv(R))
     cross = np.zeros((n, p, p + 1))  # per joint (Z T)ᵀ [Y τ]: weights can still be chosen
     for (Z, _), (Y, tau) in zip(tools.blocks(), problem.blocks(), strict=True):
@@ -333,7 +353,12 @@ def instrumental_variables(
         A, size = unit_columns(system[:, :-1])
         condition = float(np.linalg.cond(A))
         if not A.any(axis=0).all() or condition > 1 / SINGULAR:
-            raise SingularityError("the instruments have nothing to do with the motion: are they of the same log?")
+            raise SingularityError(
+                "singular",
+                "instruments",
+                problem="the instruments are not correlated with the motion",
+                remedy="Check that they belong to the same log.",
+            )
         return np.linalg.solve(A, system[:, -1]) / size, np.linalg.inv(system[:, :-1]), condition
 
     found, sigma, used, _, done = _reweigh(measured, weights, solve_weighted)

@@ -58,8 +58,10 @@ def identify_free_base(
     free = np.flatnonzero(~np.asarray(robot.driven, bool))
     if not len(free):
         raise InputError(
-            f"{robot.name!r} has a drive at every joint: dalembert.identify fits its torques; a base without one is "
-            "load(…, base='floating')"
+            "wrong-structure",
+            "robot",
+            problem=f"{robot.name!r} has a drive at every joint",
+            remedy="Use dalembert.identify, or load the robot with base='floating'.",
         )
     Q = array("q", q, (None, robot.nq))
     V, A = (array(name, x, (len(Q), robot.nv)) for name, x in (("qd", qd), ("qdd", qdd)))
@@ -70,7 +72,12 @@ def identify_free_base(
         b += np.einsum("nij,ni->nj", robot.jacobian(Q, frame)[..., free], F)
     known = None if mass is None else number("mass", mass, "kg", above=0.0)
     if known is None and not b.any():
-        raise InputError("in flight, without wrenches, parameters are known up to a common factor: give mass= [kg]")
+        raise InputError(
+            "missing",
+            "mass",
+            problem="in flight, without wrenches, parameters are known up to a common factor",
+            remedy="Pass `mass` [kg].",
+        )
     names = tuple(robot.parameter_names())
     found = from_matrix(_rows(robot, free, *_drawn(robot)), names)
     W = robot.regressor(Q, V, A)[:, free]
@@ -111,8 +118,9 @@ def _solve(
     U, s, Vt = np.linalg.svd(rows / size, full_matrices=False)
     if len(rows) < found.rank or not s[-1] > SINGULAR * s[0]:
         raise SingularityError(
-            f"these samples do not tell the {found.rank} base parameters of {robot.name!r} apart: more samples are "
-            "needed, or motions in which all joints and the base take part"
+            "singular",
+            problem=f"these samples do not distinguish the {found.rank} base parameters of {robot.name!r}",
+            remedy="Record more samples, or motions of all joints and of the base.",
         )
     beta = (Vt.T @ ((U.T @ right) / s)) / size
     sigma = float(np.linalg.norm(rows @ beta - right)) / max(len(right) - found.rank, 1) ** 0.5

@@ -134,17 +134,24 @@ def nonlinear_friction(
     for name in wanted:
         choose(f"nonlinear parameter of the law {law!r}", name, row.grids)
     if not wanted:
-        raise InputError("no nonlinear parameter is free: `identify` fits the linear ones")
+        raise InputError(
+            "missing", "free", problem="no nonlinear parameter is free", remedy="Fit the linear ones with `identify`."
+        )
     for kind in row.needs:
         if kind not in columns.friction:
-            raise InputError(f"the law {law!r} needs the column {kind!r} beside it; add it to friction")
+            raise InputError(
+                "missing",
+                "friction",
+                problem=f"the law {law!r} needs the column {kind!r}",
+                remedy="Add it to `friction`.",
+            )
     usual = tuple(dict.fromkeys((*columns.friction, "coulomb", "viscous")))
     plain = replace(columns, friction=usual)
     problem = regression(plain, base(plain), samples, parallel)
     fastest = np.max([np.abs(run.qd).max(0) for run in problem.runs], axis=0)
     still = [joint for joint, speed in zip(columns.robot.joint_names, fastest, strict=True) if speed == 0]
     if still:
-        raise InputError(f"{', '.join(still)} never moves: its friction does not show")
+        raise InputError("too-few", "samples", problem=f"{', '.join(still)} never moves, so its friction is unknown")
     rms = least_squares(problem.compress()).sigma
     linear = replace(columns, friction=tuple(kind for kind in columns.friction if kind not in row.instead))
     return _Search(linear, problem.runs, parallel, law, wanted, rms).run(fastest)

@@ -73,7 +73,7 @@ class Groupings:
                 raise unknown(f"{what} parameter", which, found)
             return found.index(which)
         if not 0 <= which < len(among):
-            raise InputError(f"there is no place {which}: they go from 0 to {len(among) - 1}")
+            raise InputError("out-of-range", "which", which, expected=f"from 0 to {len(among) - 1}")
         return which
 
     @property
@@ -175,9 +175,11 @@ def groupings(robot: Robot, *, rotor: bool = False, symbolic: str | Sequence[str
         if not system.angles:
             break
     raise InputError(
-        f"the groupings of {robot.name!r} are no polynomials of low degree in "
-        f"{', '.join(system.geometry) or 'its numbers'}{left and f' ({left} is not spanned)'}: `base` gives them as "
-        "numbers"
+        "unsupported",
+        "robot",
+        problem=f"the groupings of {robot.name!r} are not polynomials of low degree in "
+        f"{', '.join(system.geometry) or 'its numbers'}{left and f' ({left} is not spanned)'}",
+        remedy="`base` returns them as numbers.",
     )
 
 
@@ -191,8 +193,11 @@ def _equations(robot: Robot, symbolic: str | Sequence[str]) -> Equations:
         if len(exact.collect(bare).pairs) <= MOST_ANGLES:
             raise
         raise InputError(
-            f"{robot.name!r} has more than {MOST_ANGLES} fixed angles that are no multiples of π/2: its groupings "
-            "would be no readable formulas; `base` gives them as numbers"
+            "unsupported",
+            "robot",
+            problem=f"{robot.name!r} has more than {MOST_ANGLES} fixed angles that are not multiples of π/2, so "
+            "its groupings are not readable",
+            remedy="`base` returns them as numbers.",
         ) from error
 
 
@@ -286,7 +291,9 @@ class _System:
             V = fmpq_mat(len(solutions), len(basis), rows)
             if V.rank() == len(basis):
                 return V, solutions
-        raise InputError("no points were found at which the base parameters can be told apart")
+        raise InputError(
+            "not-converged", problem="no points were found at which the base parameters can be distinguished"
+        )
 
     def _numbers(self, columns: Sequence[int], values: Sequence[fmpq]) -> list[fmpq]:
         return [

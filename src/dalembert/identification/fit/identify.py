@@ -204,7 +204,7 @@ def identify(
     refuse_free_bases(robot)
     choose("method", method, WAYS)
     if not 0 <= holdout < 0.9:
-        raise InputError(f"holdout must be a part between 0 and 0.9, got {holdout!r}")
+        raise InputError("out-of-range", "holdout", holdout, expected="a share between 0 and 0.9")
     G = None if coupling is None else coupling_of(np.asarray(coupling, float))
     columns = Columns(robot, tuple(friction), rotor, springs, True, G, dict(fixed or {}))
     runs = _runs(robot, data, preparation)
@@ -219,7 +219,7 @@ def identify(
         columns = replace(columns, friction=tuple(kind for kind in friction if kind not in instead))
     problem = Regression(columns, base(columns), training, factor)
     if (method == "instrumental") != (instruments is not None):
-        raise InputError("instruments= and method='instrumental' go together")
+        raise InputError("conflict", "instruments", problem="`instruments` and method='instrumental' belong together")
     options = {"consistent": consistent, "near": near, "prior": prior}
     if instruments is None:
         return fit(problem, held, method=method, laws=laws, **options)  # type: ignore[arg-type]
@@ -236,9 +236,10 @@ def refuse_free_bases(robot: Robot) -> None:
     """Say where the parameters of a robot with an undriven base come from."""
     if (c := need_robot(robot, "identify").model.curved) is not None:
         raise InputError(
-            f"identify fits torques, and the {c.joint.kind} joint {c.name!r} of {robot.name!r} has none: "
-            "dalembert.identification.identify_free_base takes its motion and the contacts' wrenches; an arm that was "
-            "held still is the robot without base="
+            "wrong-structure",
+            "robot",
+            problem=f"`identify` fits torques, and the {c.joint.kind} joint {c.name!r} of {robot.name!r} has none",
+            remedy="Use identification.identify_free_base, or load an arm whose base was at rest without `base`.",
         )
 
 
@@ -313,12 +314,18 @@ def _runs(robot: Robot, data: object, preparation: Choices) -> list[Samples]:
         if isinstance(run, Log):
             run = prepare(run, **(Choices(least=LEAST) | preparation))
         elif preparation:
-            raise InputError(f"these options prepare a log, and samples were given: {', '.join(preparation)}")
+            raise InputError(
+                "no-effect",
+                "preparation",
+                problem=f"these options prepare a log, and samples were passed: {', '.join(preparation)}",
+            )
         runs.append(of_kind(run, Samples, "identify takes a Log or Samples (or a list of them), got"))
         if runs[-1].n != robot.n:
-            raise InputError(f"the samples have {runs[-1].n} joints, {robot.name!r} has {robot.n}")
+            raise InputError(
+                "conflict", "data", problem=f"the samples have {runs[-1].n} joints, and {robot.name!r} has {robot.n}"
+            )
     if not runs:
-        raise InputError("there are no samples")
+        raise InputError("too-few", "data", expected="at least one sample")
     return runs
 
 
@@ -327,7 +334,7 @@ def _factor(parallel: int | str, runs: Sequence[Samples]) -> int:
         wanted = int(1.0 / (runs[0].dt * runs[0].cutoff)) if np.isfinite(runs[0].cutoff) else 1
         return max(min(wanted, min(map(len, runs)) // 50), 1)
     if not isinstance(parallel, int) or parallel < 1:
-        raise InputError(f"parallel must be 'auto' or a whole number ≥ 1, got {parallel!r}")
+        raise InputError("wrong-value", "parallel", parallel, expected="'auto' or a whole number of at least 1")
     return parallel
 
 
@@ -338,9 +345,11 @@ def _estimate(problem: Regression, data: Compressed, weighted: bool, near: Array
     found = least_squares(data, weighted, prior=beta, strength=np.sqrt(prior) / size, size=size, problem=problem)
     if len(found.untold) > MOST_OPEN * b.rank:
         raise SingularityError(
-            f"the log does not excite {problem.columns.robot.name!r} enough: of {b.rank} combinations of parameters "
-            f"it leaves {len(found.untold)} open, of {_name_untold(b, found)}; record a richer motion (`excite` "
-            "designs one), fix what is known, or leave columns out"
+            "singular",
+            "data",
+            problem=f"the log does not excite {problem.columns.robot.name!r} enough: of {b.rank} combinations of "
+            f"parameters it leaves {len(found.untold)} open, of {_name_untold(b, found)}",
+            remedy="Record a richer motion (`excite` designs one), fix what is known, or leave columns out.",
         )
     return found
 

@@ -113,27 +113,38 @@ class _Windows:
             of_kind(one, Log, "log must be a Log (see `read_log`) or a list of them, got")
             if one.joints != tuple(robot.joint_names):
                 raise InputError(
-                    f"the log has joints {', '.join(one.joints)}; {robot.name!r} {', '.join(robot.joint_names)}"
+                    "conflict",
+                    "log",
+                    problem=f"the log has joints {', '.join(one.joints)}; {robot.name!r} "
+                    f"{', '.join(robot.joint_names)}",
                 )
         if not logs:
-            raise InputError("there is no log to identify from: the list is empty")
+            raise InputError("too-few", "log", expected="at least one log")
         steps_of = {_step(one) for one in logs}
         dt = min(steps_of)
         if max(steps_of) - dt > UNEVEN * dt:
             raise InputError(
-                f"the logs have steps of {', '.join(f'{s:.6g}' for s in steps_of)} s: give logs of one rate"
+                "conflict", "log", problem=f"the logs have different steps: {', '.join(f'{s:.6g}' for s in steps_of)} s"
             )
         self.every = count("every", every, 1)
         rows = round(number("window", window, "s", above=0.0) / (dt * self.every))
         self.steps, n = rows * self.every, robot.n
         if rows < 4:
             raise InputError(
-                f"a window of {window:g} s has {rows} rows of {self.every} steps of {dt:g} s: make it longer"
+                "too-few",
+                "window",
+                problem=f"a window of {window:g} s has {rows} rows of {self.every} steps of {dt:g} s",
+                remedy="Use a longer window.",
             )
         checked = [(array("q of the log", one.q), array("tau of the log", one.tau)) for one in logs]
         pieces = [(q, tau, k) for q, tau in checked for k in range(0, len(q) - self.steps, self.steps)]
         if not pieces:
-            raise InputError(f"no log is as long as a window of {window:g} s: shorten the window")
+            raise InputError(
+                "too-few",
+                "log",
+                problem=f"no log is as long as a window of {window:g} s",
+                remedy="Use a shorter window.",
+            )
         every_row = np.arange(0, self.steps + 1, self.every)
         self.q = np.stack([q[first + every_row] for q, _, first in pieces])
         self.tau = np.stack([tau[first : first + self.steps] for _, tau, first in pieces])
@@ -177,13 +188,16 @@ class _Windows:
 def _step(log: Log) -> float:
     """The step of a log [s], refused where it is not even."""
     if len(log.t) < 2 or not np.isfinite(log.t).all():
-        raise InputError("a log needs two times or more, all finite")
+        raise InputError("wrong-value", "log", problem="a log needs at least two times, all finite")
     steps = np.diff(log.t)
     dt = float(steps.mean())
     if not np.abs(steps - dt).max() <= UNEVEN * dt:
         raise InputError(
-            f"the times of the log are not even, {steps.min():.6g} to {steps.max():.6g} s apart, and each holds its "
-            "torque: resample it"
+            "wrong-value",
+            "log",
+            problem=f"the times of the log are uneven, {steps.min():.6g} to {steps.max():.6g} s apart, and each "
+            "holds its torque",
+            remedy="Resample it.",
         )
     return dt
 
@@ -202,14 +216,19 @@ def _solve(columns: Columns, minimal: Base, data: _Windows, iterations: int) -> 
     cost = float((data.errors(pi, starts) ** 2).sum())
     if not np.isfinite(cost):
         raise InputError(
-            "the robot of the description, under the torques of the log, does not stay finite over a window: a shorter "
-            "window, or better numbers to begin with"
+            "diverged",
+            "window",
+            problem="the simulation with the described parameters diverges within a window",
+            remedy="Use a shorter window, or better initial numbers.",
         )
     samples = data.q.size
     freedom = samples - len(kept) - starts.size
     if freedom <= 0:
         raise InputError(
-            f"{samples} positions cannot tell {len(kept)} parameters and {starts.size} starts: a longer window"
+            "too-few",
+            "window",
+            problem=f"{samples} positions cannot determine {len(kept)} parameters and {starts.size} starts",
+            remedy="Use a longer window.",
         )
     converged, message, taken = False, f"stopped after {iterations} iterations", 0
     for taken in range(1, iterations + 1):
@@ -222,8 +241,10 @@ def _solve(columns: Columns, minimal: Base, data: _Windows, iterations: int) -> 
         S = A / np.outer(scale, scale)
         if taken == 1 and not _told(S):
             raise InputError(
-                f"the log does not tell the {len(kept)} base parameters apart: the robot must move more in it, or "
-                "along more joints"
+                "singular",
+                "log",
+                problem=f"the log does not distinguish the {len(kept)} base parameters",
+                remedy="Record larger motions of more joints.",
             )
         while True:
             step = np.linalg.solve(S + damping * np.eye(len(S)), b / scale) / scale

@@ -33,21 +33,23 @@ def _measured(name: str, value: object, unit: str) -> tuple[float, float]:
     """(value, sigma) of a number given alone or with its standard deviation; greater than zero."""
     pair = value if isinstance(value, tuple) else (value, 0.0)
     if len(pair) != 2:
-        raise InputError(f"{name} is a number or a pair (value, standard deviation), got {value!r}")
+        raise InputError("wrong-type", name, value, expected="a number or a pair (value, standard deviation)")
     return number(name, pair[0], unit, above=0), number(f"the standard deviation of {name}", pair[1], least=0)
 
 
 def _direction(name: str, value: ArrayLike) -> Array:
     x = array(name, value, (3,))
     if not x.any():
-        raise InputError(f"{name} must be three numbers, not all zero; got {value!r}")
+        raise InputError("out-of-range", name, value, expected="three numbers that are not all zero")
     return np.asarray(x / np.linalg.norm(x))
 
 
 def _amplitude(value: object) -> float:
     x = number("amplitude", value)
     if not 0 <= x < math.pi:
-        raise InputError(f"the amplitude of a swing is an angle from its middle, 0 ≤ amplitude < π rad; got {x:g}")
+        raise InputError(
+            "out-of-range", "amplitude", x, expected="an angle from the middle of the swing in [0, π) [rad]"
+        )
     return x
 
 
@@ -89,8 +91,11 @@ def pendulum(
     if value < 0:
         point = 2 * math.pi * math.sqrt(d / g)
         raise InputError(
-            f"a period of {T:g} s is shorter than that of a point mass at {d:g} m ({point:.4g} s): "
-            "check distance, period and amplitude"
+            "not-physical",
+            "period",
+            T,
+            problem=f"a period of {T:g} s is shorter than that of a point mass at {d:g} m ({point:.4g} s)",
+            remedy="Check distance, period and amplitude.",
         )
     sigma = math.hypot(d * (k - d) * sm, m * (k - 2 * d) * sd, 2 * m * d * k / T * sT)
     x, y, z = _direction("direction", direction).tolist()
@@ -119,7 +124,7 @@ def tensor(mass: float, com: ArrayLike, moments: Sequence[Moment]) -> MeasuredPa
     by the moments' standard deviations if all have one."""
     kilograms, center = number("mass", mass, "kg", above=0), array("com", com, (3,), unit="m")
     if not moments or not all(isinstance(x, Moment) for x in moments):
-        raise InputError("moments are a list of Moment, as pendulum(…) gives them")
+        raise InputError("wrong-type", "moments", expected="a list of Moment, as `pendulum` returns them")
     u = np.array([_direction("direction", x.direction) for x in moments])
     a, b, c = u.T
     A = np.column_stack([a * a, 2 * a * b, 2 * a * c, b * b, 2 * b * c, c * c])
@@ -129,8 +134,10 @@ def tensor(mass: float, com: ArrayLike, moments: Sequence[Moment]) -> MeasuredPa
     rank = int(np.linalg.matrix_rank(A, tol=1e-6))
     if rank < 6:
         raise InputError(
-            f"these {len(moments)} directions determine {rank} of the six numbers of an inertia tensor: measure about "
-            "six that lie on no common cone, such as x, y, z and the bisectors (1,1,0), (1,0,1), (0,1,1)"
+            "too-few",
+            "moments",
+            problem=f"these {len(moments)} directions determine {rank} of the six numbers of an inertia tensor",
+            remedy="Measure about x, y, z and the bisectors (1,1,0), (1,0,1), (0,1,1).",
         )
     six = np.linalg.lstsq(A * w[:, None], value * w, rcond=None)[0]
     residuals = value - A @ six
@@ -230,7 +237,7 @@ class Solid:
         rho = material(self.material).density if isinstance(self.material, str) else self.material
         share = number("filled", self.filled)
         if not 0 < share <= 1:
-            raise InputError(f"filled is the share of a solid that is material, 0 < filled ≤ 1; got {share:g}")
+            raise InputError("out-of-range", "filled", share, expected="a share in (0, 1]")
         return number("density", rho, "kg/m³", above=0) * share
 
     def inertia(self) -> Inertia:
@@ -251,18 +258,24 @@ def cad(solids: Sequence[Solid], *, mass: float | None = None) -> Inertial:
     """The inertial of a part drawn as solids. If the part was weighed, `mass` [kg] corrects all densities by one
     factor."""
     if not solids or not all(isinstance(s, Solid) for s in solids):
-        raise InputError("a part is a list of Solid(shape, material)")
+        raise InputError("wrong-type", "solids", expected="a list of Solid(shape, material)")
     whole = mass_of.combine(*(s.inertia() for s in solids if not s.hole))
     for hole in (s for s in solids if s.hole):
         whole = whole - hole.inertia()
     if not whole.m > 0:
-        raise InputError(f"the holes take away more than there is: {whole.m:g} kg are left")
+        raise InputError(
+            "not-physical", "solids", problem=f"the holes have more mass than the solids: {whole.m:g} kg are left"
+        )
     if mass is not None:
         factor = number("mass", mass, "kg", above=0) / whole.m
         whole = Inertia(factor * whole.m, scale(factor, whole.h), matscale(factor, whole.I))
     found = mass_of.to_inertial(whole)
     if verdict(found.inertia, found.mass) != "feasible":
-        raise InputError("no body has the inertia that is left: a hole lies outside the solids it is taken from")
+        raise InputError(
+            "not-physical",
+            "solids",
+            problem="no rigid body has the remaining inertia, because a hole lies outside the solids",
+        )
     return found
 
 
@@ -272,8 +285,7 @@ def with_parts(robot: Robot, inertials: Mapping[str, Inertial]) -> Robot:
     for name, value in inertials.items():
         choose("link", name, links)
         if not isinstance(value, Inertial):
-            got = type(value).__name__
-            raise InputError(f"the inertial of {name!r} is a {got}, where a dalembert.Inertial is needed")
+            raise InputError("wrong-type", name, value, expected="a dalembert.describe.Inertial")
     changed = tuple(
         replace(link, inertial=inertials[link.name]) if link.name in inertials else link
         for link in robot.description.links

@@ -114,9 +114,15 @@ def identify_payload(
     `offsets`: constant torques per joint are fitted beside it (drift of the sensors); without, they count as load."""
     place = robot.model.frame(frame)
     if place.body < 0:
-        raise InputError(f"frame {place.name!r} is fixed to the base: nothing held there is felt")
+        raise InputError(
+            "wrong-structure",
+            "frame",
+            problem=f"frame {place.name!r} is fixed to the base, so no torque depends on a load there",
+        )
     if samples.n != robot.n:
-        raise InputError(f"the samples have {samples.n} joints, {robot.name!r} has {robot.n}")
+        raise InputError(
+            "conflict", "samples", problem=f"the samples have {samples.n} joints, and {robot.name!r} has {robot.n}"
+        )
     left = replace(samples, tau=samples.tau - predict_torques(robot, samples))
     fixed = {} if offsets else {f"{joint}:offset": 0.0 for joint in robot.joint_names}
     columns = Held(robot, (), False, fixed=fixed, frame=place.name)
@@ -208,7 +214,12 @@ def drive_gains(
         runs[True] = list_runs(loaded, robot.n)
     _check(columns, loaded is not None, payload)
     if payload is not None and robot.model.frame(frame).body < 0:
-        raise InputError(f"frame {robot.model.frame(frame).name!r} is fixed to the base: nothing held there is felt")
+        raise InputError(
+            "wrong-structure",
+            "frame",
+            problem=f"frame {robot.model.frame(frame).name!r} is fixed to the base, so no torque depends on a "
+            "load there",
+        )
     given = {f.name: getattr(columns, f.name) for f in fields(Columns)} | {"fixed": {}}
     held = None if payload is None else dict(payload)
     kinds = {on: _Driven(**given, arm=columns, payload=held, frame=frame, loaded=on) for on in runs}
@@ -217,33 +228,46 @@ def drive_gains(
     b = from_matrix(np.vstack([kind.random_rows() for kind in kinds.values()]), names)
     if names.index(KNOWN) not in b.kept:
         raise InputError(
-            "what is known cannot be told from what is looked for (its torques are those of other parameters), so the "
-            f"gains stay unknown up to a common factor; {REMEDY}"
+            "singular",
+            "payload",
+            problem="what is known cannot be told from what is looked for (its torques are those of other "
+            "parameters), so the "
+            f"gains stay unknown up to a common factor; {REMEDY}",
         )
     data = join(Regression(kinds[on], b, some, parallel).compress() for on, some in runs.items())
     if (data.power == 0).any():
         silent = [name for name, x in zip(robot.joint_names, data.power, strict=True) if x == 0]
-        raise InputError(f"nothing but zeros was recorded for {', '.join(silent)}")
+        raise InputError("wrong-value", "samples", problem=f"the records of {', '.join(silent)} are zero throughout")
     return _find_gains(data, b, robot.joint_names)
 
 
 def _check(columns: Columns, loaded: bool, payload: Mapping[str, float] | None) -> None:
     if loaded != (payload is not None):
-        raise InputError("runs with a load and what is known of it go together: give both loaded= and payload=")
+        raise InputError("conflict", "payload", problem="`loaded` and `payload` belong together")
     for name, value in (payload or {}).items():
         choose("parameter of a payload", name, TEN)
         if not np.isfinite(value):
-            raise InputError(f"the payload's {name!r} is not finite")
+            raise InputError("not-finite", "payload", problem=f"the payload's {name!r} is not finite")
     if payload is not None and not payload.get("m", 1.0) >= 0:
-        raise InputError(f"the payload's mass is {payload['m']!r}; it must not be negative")
+        raise InputError(
+            "out-of-range", "payload", problem=f"the payload's mass must be at least 0, got {payload['m']!r}"
+        )
     if not any(columns.fixed.values()) and not any((payload or {}).values()):
-        raise InputError(f"nothing is known in newtons: currents alone tell gains only up to a common factor; {REMEDY}")
+        raise InputError(
+            "missing",
+            "payload",
+            problem=f"no torque or mass is known, and currents alone determine gains up to a common factor; {REMEDY}",
+        )
 
 
 def _find_gains(data: Compressed, b: Base, joints: tuple[str, ...]) -> DriveGains:
     n, p = len(joints), data.p - 1  # the last column is the known torque
     if data.rows * n <= p + n:
-        raise InputError(f"{data.rows} samples of {n} joints are fewer equations than the {p + n} unknowns")
+        raise InputError(
+            "too-few",
+            "samples",
+            problem=f"{data.rows} samples of {n} joints are fewer equations than the {p + n} unknowns",
+        )
     T = data.triangles
     beta, gain = _augmented(T, p)
     g = 1.0 / gain
@@ -302,6 +326,8 @@ def _solve(rows: Array, joints: tuple[str, ...], p: int) -> tuple[Array, Array, 
         direction = np.abs(np.linalg.svd(unit_columns(R[:, :-1])[0])[2][-1])
         worst = joints[int(np.argmax(direction[p:]))]
         raise SingularityError(
-            f"the runs do not tell the gain of {worst!r} from the parameters: move it where what is known loads it, or "
-            "know more"
+            "singular",
+            "samples",
+            problem=f"the runs do not distinguish the gain of {worst!r} from the parameters",
+            remedy="Move it where a known load acts on it, or fix more parameters.",
         ) from error

@@ -105,7 +105,9 @@ class Compressed:
     def __add__(self, other: Compressed) -> Compressed:
         """Two logs as one."""
         if self.triangles.shape != other.triangles.shape:
-            raise InputError("logs of different arms, or with different parameters, cannot be joined")
+            raise InputError(
+                "conflict", "other", problem="logs of different arms, or with different parameters, cannot be joined"
+            )
         both = np.concatenate([self.triangles, other.triangles], axis=1)
         return Compressed(np.stack([triangle(T) for T in both]), self.rows + other.rows, self.power + other.power)
 
@@ -264,7 +266,7 @@ def join(parts: Iterable[Compressed]) -> Compressed:
     """Many logs as one: the sum of their triangles, in pairs if a cluster likes."""
     logs = list(parts)
     if not logs:
-        raise InputError("there is no log to join")
+        raise InputError("too-few", "parts", expected="at least one log")
     return reduce(add, logs)
 
 
@@ -275,7 +277,7 @@ def compress_many(
     (`distributed.Client`), where only triangles come back. A run may be a function that reads and prepares its file, so
     that the worker does it."""
     if not runs:
-        raise InputError("there is no log to join")
+        raise InputError("too-few", "runs", expected="at least one log")
     one = partial(_compress_run, columns, base)
     if client is None:
         return join(map(one, runs))

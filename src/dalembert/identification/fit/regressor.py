@@ -80,10 +80,12 @@ class Columns:
         for name, value in self.fixed.items():
             choose("parameter", name, self.all_names)
             if not np.isfinite(value):
-                raise InputError(f"the fixed value of {name!r} is not finite")
+                raise InputError("not-finite", "fixed", problem=f"the fixed value of {name!r} is not finite")
         n = self.robot.n
         if self.coupling is not None and not np.diag(array("coupling", self.coupling, (n, n))).all():
-            raise InputError(f"coupling must be a {n}×{n} matrix without zeros on its diagonal")
+            raise InputError(
+                "wrong-shape", "coupling", problem=f"`coupling` must be a {n}×{n} matrix without zeros on its diagonal"
+            )
 
     # ------------------------------------------------------------------------------------------------ names
     @cached_property
@@ -301,7 +303,7 @@ class Columns:
         """Y π, with π of all columns, (N, n)."""
         pi = np.asarray(parameters, float)
         if pi.shape != (len(self.all_names),):
-            raise InputError(f"parameters has shape {pi.shape}; there are {len(self.all_names)} columns")
+            raise InputError("wrong-shape", "parameters", pi, expected=f"{len(self.all_names)} numbers, one per column")
         parts = [Y @ pi[self.free] - t for Y, t in self.blocks(samples.without_torques())]
         return np.concatenate(parts) if parts else np.zeros_like(samples.tau)
 
@@ -369,7 +371,7 @@ def base(columns: Columns, seed: int = 0) -> Base:
     """The base parameters of a set of columns, found on random motions: a property of the arm, not of a log."""
     names = columns.names
     if not names:
-        raise InputError("every parameter is fixed: there is nothing to identify")
+        raise InputError("conflict", "fixed", problem="every parameter is fixed, so none remains to identify")
     meant = find_nominal(columns.robot)
     return from_matrix(replace(columns, robot=meant).random_rows(seed), names, max(DEPENDENT, 5 * _last_digit(meant)))
 

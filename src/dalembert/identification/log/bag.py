@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.arguments import Array
 from dalembert.errors import DalembertError, InputError, MissingExtraError, unknown
 from dalembert.identification.log.samples import Table
-from dalembert.words import say
+from dalembert.words import assign
 
 if TYPE_CHECKING:
     from rosbags.highlevel import AnyReader
@@ -55,7 +55,7 @@ def refusing(path: Path, what: str, remedy: str = "") -> Iterator[None]:
         raise
     except Exception as error:
         said = (str(error).splitlines() or [type(error).__name__])[0][:120]
-        raise InputError(f"{path}: {what} ({said}){remedy}") from None
+        raise InputError("not-readable", "path", problem=f"{path}: {what} ({said}){remedy}") from None
 
 
 def read_bag(path: Path, topic: str | None = None) -> Table:
@@ -65,9 +65,11 @@ def read_bag(path: Path, topic: str | None = None) -> Table:
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
     except ImportError:
-        raise MissingExtraError(f"{path.name}: ROS bags need rosbags: pip install 'dalembert[ros]'") from None
+        raise MissingExtraError(
+            "missing-extra", "rosbags", problem=f"{path.name}: ROS bags need rosbags: pip install 'dalembert[ros]'"
+        ) from None
     if not path.exists():
-        raise InputError(f"{path}: cannot be read: no such file or directory")
+        raise InputError("not-readable", "path", problem=f"{path}: cannot be read: no such file or directory")
     with refusing(path, "not a ROS bag that can be read"):
         try:
             with _limited(), AnyReader([bag_folder(path)], default_typestore=get_typestore(Stores.LATEST)) as reader:
@@ -75,7 +77,7 @@ def read_bag(path: Path, topic: str | None = None) -> Table:
                 messages = [(when, reader.deserialize(raw, c.msgtype)) for c, when, raw in reader.messages(chosen)]
         except MemoryError:
             most = f"{MEMORY >> 20} MiB, the most that is read of a bag"
-            raise InputError(f"{path}: it unpacks to more than {most}") from None
+            raise InputError("too-large", "path", problem=f"{path}: it unpacks to more than {most}") from None
     return _joint_states(path, chosen[0].topic, KINDS[chosen[0].msgtype], messages)
 
 
@@ -112,15 +114,17 @@ def _choose(path: Path, reader: AnyReader, topic: str | None) -> list[Connection
             states.setdefault(connection.topic, []).append(connection)
     if not states:
         found = ", ".join(sorted({f"{c.topic} ({c.msgtype})" for c in reader.connections})[:8]) or "nothing"
-        raise InputError(f"{path}: no topic with {STATE} in it; it has {found}")
+        raise InputError("missing", "topic", problem=f"{path}: no topic with {STATE} in it; it has {found}")
     if topic is not None and topic not in states:
         raise unknown("topic", topic, states)
     with_torques = [name for name, own in states.items() if len(states) > 1 and _has_torques(reader, own)]
     names = [topic] if topic is not None else with_torques if len(with_torques) == 1 else sorted(states)
     if len(names) > 1:
         raise InputError(
-            f"{path}: joint states on {len(states)} topics ({', '.join(names)}): say which with "
-            f"{say('topic', names[0])}"
+            "missing",
+            "topic",
+            problem=f"{path}: joint states on {len(states)} topics ({', '.join(names)}): say which with "
+            f"{assign('topic', names[0])}",
         )
     return states[names[0]]
 
@@ -134,7 +138,7 @@ def _has_torques(reader: AnyReader, connections: Sequence[Connection]) -> bool:
 
 def _joint_states(path: Path, topic: str, kind: StateMessage, messages: list[tuple[int, Any]]) -> Table:
     if not messages:
-        raise InputError(f"{path}: there is no message on {topic}")
+        raise InputError("missing", "topic", problem=f"{path}: there is no message on {topic}")
     notes = [f"{path.name}: {len(messages)} messages of {topic}"]
     named = [tuple(attrgetter(kind.names)(m)) if kind.names else () for _, m in messages]
     # Several publishers (arm, gripper) may share a topic: the messages with the same joints belong together.

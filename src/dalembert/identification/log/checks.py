@@ -16,7 +16,7 @@ from dalembert.identification.log.samples import ABSURD, Integers, Table
 from dalembert.identification.log.settings import DEGREE
 from dalembert.identification.log.times import increasing_rows, match_by_time
 from dalembert.robot import Robot
-from dalembert.words import say
+from dalembert.words import assign
 
 NOTHING = 1e-12  # smaller than what any sensor of an arm resolves, in any unit
 # A sample this many deviations away from the median of five, its neighbors not, is a spike.
@@ -50,7 +50,11 @@ def fill_sparse(table: Table, places: Mapping[str, Sequence[int]]) -> Table:
         first, last = max(t.min() for t in ends if len(t)), min(t.max() for t in ends if len(t))
         inside &= ~((clock[base] < first) | (clock[base] > last))  # rows without a time are left for later
         if not inside.any():
-            raise InputError(f"{table.source}: the times of its signals do not overlap: {first:g} > {last:g}")
+            raise InputError(
+                "wrong-value",
+                "t",
+                problem=f"{table.source}: the times of its signals do not overlap: {first:g} > {last:g}",
+            )
     more = f", {filled} signals with clocks of their own taken there" if filled else ""
     more += f"; {int((~inside).sum())} rows where one of these has a gap left out" if not inside.all() else ""
     note = f"{len(base) - int(base.sum())} of {len(base)} rows are of other signals, and left out{more}"
@@ -95,13 +99,19 @@ def drop_unreadable(table: Table, columns: Sequence[int], rows: Integers, bad_ro
     k, j = (int(i) for i in np.argwhere(bad)[0])
     value, count, column = x[k, j], int(per_row.sum()), table.names[columns[j]]
     if bad[:, j].all():
-        raise InputError(f"{table.source}: column {column!r} has no usable number in it: {value:g} in every row")
+        raise InputError(
+            "not-finite",
+            column,
+            problem=f"{table.source}: column {column!r} has no usable number in it: {value:g} in every row",
+        )
     where = table.place(int(rows[k]), column)
     if bad_rows == "refuse":
         said = "not a number" if np.isnan(value) else "infinite" if np.isinf(value) else "no measurement of an arm"
         raise InputError(
-            f"{where}: {value:g} is {said}{f' ({count} such rows in all)' if count > 1 else ''}; "
-            f"mend the log, or leave such rows out with {say('bad_rows', 'drop')}"
+            "not-finite",
+            "bad_rows",
+            problem=f"{where}: {value:g} is {said}{f' ({count} such rows in all)' if count > 1 else ''}; "
+            f"mend the log, or leave such rows out with {assign('bad_rows', 'drop')}",
         )
     note = f"{count} rows with NaN, infinite or absurd numbers left out, the first: {where} ({value:g})"
     return rows[~per_row], [note]
@@ -113,7 +123,11 @@ def check_moving(
     """Whether recorded rates can be used; columns that never change, or are others again, are refused."""
     take = {g: table.values[np.ix_(rows, np.asarray(columns))] for g, columns in places.items()}
     if np.abs(take["tau"]).max() <= NOTHING:
-        raise InputError(f"{table.source}: the torques are zero throughout: was effort recorded at all?")
+        raise InputError(
+            "wrong-value",
+            "tau",
+            problem=f"{table.source}: the torques are zero throughout: was effort recorded at all?",
+        )
     fixed = {g: np.ptp(x, axis=0) <= NOTHING for g, x in take.items()}
     notes = []
     for group, word in (("q", "position"), ("tau", "torque")):
@@ -124,13 +138,19 @@ def check_moving(
                 notes.append(f"{table.source}: {what}: kept, as asked")
             elif group == "q":
                 raise InputError(
-                    f"{table.source}: {what}; nothing of a joint that stands still can be identified: hold it with "
-                    f"{say_lock(joints[j])}, or {say('still', 'keep')}"
+                    "wrong-value",
+                    "still",
+                    problem=f"{table.source}: {what}; nothing of a joint that stands still can be identified: "
+                    "hold it with "
+                    f"{say_lock(joints[j])}, or {assign('still', 'keep')}",
                 )
             else:
                 raise InputError(
-                    f"{table.source}: {what}: a sensor that is dead, or was not recorded; {say('still', 'keep')} "
-                    "reads it all the same"
+                    "wrong-value",
+                    "still",
+                    problem=f"{table.source}: {what}: a sensor that is dead, or was not recorded; "
+                    f"{assign('still', 'keep')} "
+                    "reads it all the same",
                 )
     seen: dict[bytes, str] = {}
     for group, x in take.items():
@@ -138,8 +158,11 @@ def check_moving(
             key, name = np.ascontiguousarray(x[:, j]).tobytes(), table.names[places[group][j]]
             if key in seen:
                 raise InputError(
-                    f"{table.source}: columns {seen[key]!r} and {name!r} hold the same numbers in all {len(x)} rows: "
-                    "one was written twice, or the mapping names one signal for two"
+                    "duplicate",
+                    "columns",
+                    problem=f"{table.source}: columns {seen[key]!r} and {name!r} hold the same numbers in all "
+                    f"{len(x)} rows: "
+                    "one was written twice, or the mapping names one signal for two",
                 )
             seen[key] = name
     if "qd" in take and fixed["qd"].all():

@@ -22,7 +22,7 @@ from dalembert.errors import InputError, choose, listed, unknown
 from dalembert.identification.log.families import TIMES, ColumnFamily, Joint, find_families, tokens
 from dalembert.identification.log.samples import Table
 from dalembert.identification.log.settings import UNITS
-from dalembert.words import call, say
+from dalembert.words import assign, mention
 
 EVEN = 0.5  # steps of a clock lie within this part of their median, nearly all of them
 ALIKE = 0.9  # correlation of recorded rates with the differences of positions
@@ -134,7 +134,9 @@ def find_columns(
     """The places of t, q, qd and tau in the table, one per joint in the order of `joints`; currents instead of torques
     if they are wanted. What is `needed` and not found is refused."""
     if columns is not None and not isinstance(columns, Mapping):
-        raise InputError("columns must be a dictionary, {'t': 'time', 'q': [...], 'tau': [...]}")
+        raise InputError(
+            "wrong-type", "columns", problem="columns must be a dictionary, {'t': 'time', 'q': [...], 'tau': [...]}"
+        )
     given: dict[str, object] = dict(columns or {})
     for group in given:
         choose("group of columns", group, CALLED)
@@ -162,11 +164,14 @@ def find_columns(
     units = _units(table, places, hints)
     missing = [g for g in needed if g not in places]
     if missing:
-        raise InputError(_lacking(table, missing, joints, places))
+        raise InputError("missing", "columns", problem=_lacking(table, missing, joints, places))
     if need_time and "t" not in places:
         raise InputError(
-            f"{table.source}: no column of times is found; say {say('columns', {'t': ...})}, or {say('rate')} [Hz] if "
-            f"the samples are even; the columns are {listed(table.names)}"
+            "missing",
+            "columns",
+            problem=f"{table.source}: no column of times is found; say {assign('columns', {'t': ...})}, or "
+            f"{assign('rate')} [Hz] if "
+            f"the samples are even; the columns are {listed(table.names)}",
         )
     return Meaning(places, units, tuple(notes))
 
@@ -188,8 +193,11 @@ def _choose_families(
                 continue
             one, two = (table.names[min(f.places.values())] for f in best[:2])
             raise InputError(
-                f"{table.source}: both {one!r} and {two!r}, and their fellows, look like {CALLED[group]}s: say which "
-                f"with {say('columns', {group: _pattern(table, best[0], joints)})}"
+                "conflict",
+                "columns",
+                problem=f"{table.source}: both {one!r} and {two!r}, and their fellows, look like "
+                f"{CALLED[group]}s: say which "
+                f"with {assign('columns', {group: _pattern(table, best[0], joints)})}",
             )
         if best and (group != "qd" or best[0].whole(joints)):
             chosen[group] = best[0]
@@ -222,7 +230,7 @@ def _remarks(family: ColumnFamily, table: Table, currents: bool) -> list[str]:
     if meant is not None and family.numbers():
         return [f"columns {first!r} … taken as {meant}"]
     if family.group == "commanded tau":
-        other = f"; its currents are taken with {say('torque_constant')} [N m/A]" if currents else ""
+        other = f"; its currents are taken with {assign('torque_constant')} [N m/A]" if currents else ""
         return [f"no measured torques: those that the controller asked for ({first!r}, …) are taken{other}"]
     return []
 
@@ -252,19 +260,19 @@ def _lacking(table: Table, missing: Sequence[str], joints: Sequence[str], places
         left = [k for k in range(len(table.names)) if not any(k in own for own in places.values())]
         return (
             f"{table.source}: its columns have no names; positions are told by what is in them, but several blocks of "
-            f"{n} might be the torques: say which, as in {say('columns', {**known, 'tau': left[:n]})}"
+            f"{n} might be the torques: say which, as in {assign('columns', {**known, 'tau': left[:n]})}"
         )
     if not table.named:
         groups = ("q", "qd", "tau") if len(table.names) == 3 * n + 1 else ("q", "tau")
         example = {g: range(k * n + 1, k * n + n + 1) for k, g in enumerate(groups)}
         return (
             f"{table.source}: its {len(table.names)} columns have no names, and what is in them does not tell what "
-            f"they are; say so by number, from 0, as in {say('columns', {'t': 0, **example})}"
+            f"they are; say so by number, from 0, as in {assign('columns', {'t': 0, **example})}"
         )
     wanted = " and ".join(f"{CALLED[g]}s" for g in missing)
     return (
         f"{table.source}: no {wanted} of {n} joints are found among the columns {listed(table.names)}; "
-        f"name them, one per joint or as a pattern: {say('columns', dict.fromkeys(missing, '…_{i}'))}"
+        f"name them, one per joint or as a pattern: {assign('columns', dict.fromkeys(missing, '…_{i}'))}"
     )
 
 
@@ -279,27 +287,37 @@ def _choose(table: Table, group: str, wanted: object, joints: Sequence[str]) -> 
             raise unknown("joint", strange[0], joints)
         lacking = [j for j in joints if j not in wanted]
         if lacking:
-            raise InputError(f"{call('columns', group)} names no column for joint {lacking[0]!r}")
+            raise InputError(
+                "missing", "columns", problem=f"{mention('columns', group)} names no column for joint {lacking[0]!r}"
+            )
         wanted = [wanted[j] for j in joints]
     if isinstance(wanted, str) and "{" in wanted:
         try:
             at_zero = wanted.format(i=0, joint=joints[0]) in table.names
             wanted = [wanted.format(i=k + (not at_zero), joint=j) for k, j in enumerate(joints)]
         except (KeyError, IndexError, ValueError):
-            raise InputError(f"{call('columns', group)} = {wanted!r}: a pattern has {{i}} or {{joint}} in it") from None
+            raise InputError(
+                "wrong-value",
+                "columns",
+                problem=f"{mention('columns', group)} = {wanted!r}: a pattern has {{i}} or {{joint}} in it",
+            ) from None
     if isinstance(wanted, str) and wanted not in table.names:  # an array of several columns
         wanted = [x for x in table.names if re.fullmatch(re.escape(wanted) + r"\[\d+\]", x)] or wanted
     several = isinstance(wanted, Iterable) and not isinstance(wanted, str)
     found = tuple(_place(table, group, one) for one in (wanted if several else [wanted]))  # type: ignore[attr-defined]
     if group != "t" and len(found) != n:
         raise InputError(
-            f"{table.source}: {call('columns', group)} are {len(found)}, but the robot has {n} joints: "
-            f"{', '.join(joints)}{_hint(n, len(found))}"
+            "wrong-shape",
+            "columns",
+            problem=f"{table.source}: {mention('columns', group)} are {len(found)}, but the robot has {n} joints: "
+            f"{', '.join(joints)}{_hint(n, len(found))}",
         )
     if group == "t" and len(found) > 2:
-        raise InputError(f"{call('columns', 't')} is one column, or two: seconds and nanoseconds")
+        raise InputError(
+            "wrong-shape", "columns", problem="the columns of `t` must be one, or two: seconds and nanoseconds"
+        )
     if len(set(found)) != len(found):
-        raise InputError(f"{call('columns', group)} names a column twice")
+        raise InputError("duplicate", "columns", problem=f"{mention('columns', group)} names a column twice")
     return found
 
 
@@ -310,9 +328,17 @@ def _place(table: Table, group: str, one: object) -> int:
     try:
         k = int(one)  # type: ignore[call-overload]
     except (TypeError, ValueError):
-        raise InputError(f"{call('columns', group)} holds {one!r}: a column is a name, or a number from 0") from None
+        raise InputError(
+            "wrong-type",
+            "columns",
+            problem=f"{mention('columns', group)} holds {one!r}: a column is a name, or a number from 0",
+        ) from None
     if k != one or not -len(table.names) <= k < len(table.names):
-        raise InputError(f"{call('columns', group)} names column {one}; {table.source} has {len(table.names)}, from 0")
+        raise InputError(
+            "out-of-range",
+            "columns",
+            problem=f"{mention('columns', group)} names column {one}; {table.source} has {len(table.names)}, from 0",
+        )
     return int(k % len(table.names))
 
 
@@ -322,7 +348,7 @@ def _hint(robot: int, log: int) -> str:
 
 def say_lock(joint: str) -> str:
     """How a joint is held."""
-    return say("lock", {joint: ...}, python=f"robot.lock({{{joint!r}: position}})")
+    return assign("locked", {joint: ...})
 
 
 # ------------------------------------------------------------------------------------------------ by names
@@ -334,8 +360,11 @@ def _in_order(table: Table, group: str, family: ColumnFamily, joints: Sequence[s
         lacking = [j for j in joints if j not in by_joint]
         if lacking:
             raise InputError(
-                f"{table.source}: there is no {word} of joint {lacking[0]!r} among the columns, though there is one "
-                f"of {named[0]!r}{_hint(1, 0)}"
+                "missing",
+                "columns",
+                problem=f"{table.source}: there is no {word} of joint {lacking[0]!r} among the columns, though "
+                "there is one "
+                f"of {named[0]!r}{_hint(1, 0)}",
             )
         return tuple(by_joint[j] for j in joints)
     numbers = family.numbers()
@@ -343,13 +372,18 @@ def _in_order(table: Table, group: str, family: ColumnFamily, joints: Sequence[s
         gap = next((a + 1 for a, b in pairwise(numbers) if b > a + 1), None)
         what = f"; the one numbered {gap} is missing" if gap is not None else _hint(n, len(numbers))
         raise InputError(
-            f"{table.source}: there are {word}s of {len(numbers)} joints, but the robot has {n}: "
-            f"{', '.join(joints)}{what}"
+            "wrong-shape",
+            "columns",
+            problem=f"{table.source}: there are {word}s of {len(numbers)} joints, but the robot has {n}: "
+            f"{', '.join(joints)}{what}",
         )
     if numbers not in (list(range(n)), list(range(1, n + 1))):
         raise InputError(
-            f"{table.source}: the {word}s are numbered {', '.join(map(str, numbers))}, neither 0 … {n - 1} nor 1 … "
-            f"{n}; name the columns with {say('columns', {group: ...})}"
+            "wrong-value",
+            "columns",
+            problem=f"{table.source}: the {word}s are numbered {', '.join(map(str, numbers))}, neither 0 … "
+            f"{n - 1} nor 1 … "
+            f"{n}; name the columns with {assign('columns', {group: ...})}",
         )
     return tuple(by_joint[k] for k in numbers)
 
@@ -360,8 +394,10 @@ def _units(table: Table, places: Mapping[str, tuple[int, ...]], hints: Mapping[i
         told = {hints[k] for k in columns if hints.get(k) in UNITS[group]}
         if len(told) > 1 and not told <= {"rad", "m"} and not told <= {"rad/s", "m/s"}:
             raise InputError(
-                f"{table.source}: the {CALLED[group]}s have different units ({', '.join(sorted(told))}): say "
-                f"{say('units', {group: sorted(told)})}, one per joint"
+                "conflict",
+                "units",
+                problem=f"{table.source}: the {CALLED[group]}s have different units ({', '.join(sorted(told))}): say "
+                f"{assign('units', {group: sorted(told)})}, one per joint",
             )
         if len(told) == 1 and not (group == "t" and len(columns) == 2):  # seconds and nanoseconds
             units[group] = told.pop()

@@ -11,7 +11,7 @@ from dalembert.identification.log import times
 from dalembert.identification.log.samples import Log
 from dalembert.identification.log.settings import UNITS
 from dalembert.robot import Robot
-from dalembert.words import write_value
+from dalembert.words import assign
 
 Numbers = tuple[float, ...]
 Order = tuple[int, ...]
@@ -71,13 +71,13 @@ class Correction:
         q, tau = log.q[:, self.q_order] * self.q_factor, log.tau[:, self.tau_order] * self.tau_factor
         qd = None if log.qd is None else log.qd[:, self.q_order] * self.qd_factor
         t = log.t if self.time == 1.0 else log.t[0] + self.time * (log.t - log.t[0])
-        said = " ".join(f"{option} {value}" for option, value in self.words().items())
+        said = " ".join(assign(name, value) for name, value in self.settings().items())
         notes = (*log.notes, f"corrected by the first look: {said}")
         corrected = times.shift_torques(replace(log, t=t, q=q, tau=tau, qd=qd, notes=notes), self.lag)
         return robot if self.gravity is None else robot.with_gravity(self.gravity), corrected
 
     def settings(self) -> dict[str, Any]:
-        """The same as words of `read_log` and `LogSettings`."""
+        """Return the settings with which `read_log` reads the log so."""
         said: dict[str, Any] = {}
         for group in ("q", "qd", "tau"):
             factor = np.array(getattr(self, f"{group}_factor"))
@@ -101,7 +101,3 @@ class Correction:
         if self.gravity is not None:
             said["gravity"] = [float(f"{x:.4g}") + 0.0 for x in self.gravity]
         return said
-
-    def words(self) -> dict[str, str]:
-        """Options of the command line, and their values, that read the log so."""
-        return {f"--{name}": write_value(value) for name, value in self.settings().items()}

@@ -43,7 +43,7 @@ def read_csv(path: Path, narrow: bool = False) -> Table:
     comments = [row for row in written if row[1].startswith(COMMENTS)]
     rows = [row for row in written if not row[1].startswith(COMMENTS)]
     if not rows:
-        raise InputError(f"{path}: there is nothing in it but blank lines and comments")
+        raise InputError("too-few", "path", problem=f"{path}: there is nothing in it but blank lines and comments")
     mark = _delimiter([line for _, line in rows[-200:]])
     rows, notes = _without_preamble(path, rows, mark)
     head, names, units = _split(rows[0][1], mark), None, {}
@@ -64,20 +64,26 @@ def read_csv(path: Path, narrow: bool = False) -> Table:
         ways = [_split(line, way) for way in dict.fromkeys((mark, ",", ";", "\t", None))]
         names = next((_unquoted(c) for c in ways if len(c) == len(head) and not any(map(_is_number, c))), None)
     if not rows:
-        raise InputError(f"{path}: there is a header but no row of numbers under it")
+        raise InputError("too-few", "path", problem=f"{path}: there is a header but no row of numbers under it")
     first, width = rows[0][1], len(head)
     if mark != "," and any(COMMA.fullmatch(c.strip()) for c in _split(first, mark)):
         notes.append(f"{path.name}: numbers are written with decimal commas, read as such")
         rows = [(k, line.replace(",", ".")) for k, line in rows]
     if names is not None and mark == "," and len(_split(first, mark)) in (2 * width, 2 * width - 1):
         raise InputError(
-            f"{path}: line {rows[0][0]} has twice as many fields as the header: decimal commas between commas cannot "
-            "be told apart; export with decimal points, or with semicolons between the columns"
+            "syntax",
+            "path",
+            problem=f"{path}: line {rows[0][0]} has twice as many fields as the header: decimal commas between "
+            "commas cannot "
+            "be told apart; export with decimal points, or with semicolons between the columns",
         )
     values, lines, said, names, texts = _numbers(path, rows, mark, width, names)
     if values.shape[1] < 2 and not narrow:
         raise InputError(
-            f"{path}: not a log: its first line reads {first[:60]!r}, and no columns of numbers are found there"
+            "syntax",
+            "path",
+            problem=f"{path}: not a log: its first line reads {first[:60]!r}, and no columns of numbers are found "
+            "there",
         )
     called = tuple(_distinct(path, names)) if names is not None else tuple(str(k) for k in range(values.shape[1]))
     return Table(called, values, path.name, names is not None, lines, (*notes, *said), units, texts)
@@ -100,13 +106,21 @@ def _text(path: Path) -> str:
     try:
         raw = contents(path, LOG)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        raise InputError("not-readable", "path", problem=f"{path}: cannot be read: {error.strerror}") from None
     if raw.count(b"\n") > LINES:
-        raise InputError(f"{path}: more than {LINES} lines; cut the log into shorter ones, or save it as npz")
+        raise InputError(
+            "too-large",
+            "path",
+            problem=f"{path}: more than {LINES} lines; cut the log into shorter ones, or save it as npz",
+        )
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return raw.decode("utf-16", errors="replace")
     if b"\0" in raw[:4096]:
-        raise InputError(f"{path}: not a log: binary data that is neither npz, npy, Parquet nor a ROS bag")
+        raise InputError(
+            "not-readable",
+            "path",
+            problem=f"{path}: not a log: binary data that is neither npz, npy, Parquet nor a ROS bag",
+        )
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -157,7 +171,7 @@ def _numbers(
     whole: Rows = [(k, row) for k, row in cells if len(row) == width]
     notes = _broken_rows(path, broken, width, rows) if broken else []
     if not whole:
-        raise InputError(f"{path}: not a log: there is no whole row of numbers in it")
+        raise InputError("too-few", "path", problem=f"{path}: not a log: there is no whole row of numbers in it")
     columns: list[tuple[str, list[float]]] = []
     texts: dict[str, str] = {}
     for j in range(width):
@@ -229,7 +243,10 @@ def _number(path: Path, line: int, word: str, column: int, names: list[str] | No
         return float("nan")
     called = repr(names[column]) if names is not None else str(column)
     raise InputError(
-        f"{path}: line {line}, column {called}: {word[:30]!r} is not a number; mend the file, or take that column out"
+        "syntax",
+        "path",
+        problem=f"{path}: line {line}, column {called}: {word[:30]!r} is not a number; mend the file, or take "
+        "that column out",
     )
 
 
@@ -241,7 +258,9 @@ def _broken_rows(path: Path, broken: list[tuple[int, int]], width: int, rows: Li
     what = f"{len(broken)} of {len(rows)} rows do not have {width} fields: lines {shown}"
     if len(broken) > max(1.0, BROKEN * len(rows)):
         raise InputError(
-            f"{path}: {what}; that is no table. Was another file pasted into it, or is its header another's?"
+            "wrong-shape",
+            "path",
+            problem=f"{path}: {what}; that is no table. Was another file pasted into it, or is its header another's?",
         )
     return [f"{path.name}: {what}; left out"]
 
@@ -252,6 +271,10 @@ def _distinct(path: Path, names: list[str]) -> list[str]:
     called = []
     for k, name in enumerate(names):
         if counts[name] > 1 and name and group_of([w for w in tokens(name) if not w.isdigit()]) is not None:
-            raise InputError(f"{path}: the header has {name!r} {counts[name]} times: which one is meant?")
+            raise InputError(
+                "duplicate",
+                "path",
+                problem=f"{path}: the header has {name!r} {counts[name]} times: which one is meant?",
+            )
         called.append(name if counts[name] == 1 and name else f"({k})" if not name else f"({k}) {name}")
     return called

@@ -143,7 +143,11 @@ def find_families(table: Table, joints: Sequence[str]) -> tuple[list[ColumnFamil
         family = found.setdefault((group, words), ColumnFamily(group, words))
         if key in family.places:
             first = table.names[family.places[key]]
-            raise InputError(f"{table.source}: both {first!r} and {column!r} look like the {group} of joint {key!r}")
+            raise InputError(
+                "conflict",
+                "columns",
+                problem=f"{table.source}: both {first!r} and {column!r} look like the {group} of joint {key!r}",
+            )
         family.places[key] = k
     return list(found.values()), units, aside
 

@@ -26,7 +26,7 @@ from dalembert.identification.log.families import TIMES, WORDS, group_of, tokens
 from dalembert.identification.log.parquet_footer import count_values
 from dalembert.identification.log.samples import Table
 from dalembert.identification.log.times import increasing_rows, match_by_time
-from dalembert.words import call
+from dalembert.words import mention
 
 if TYPE_CHECKING:
     import pyarrow
@@ -50,8 +50,10 @@ def read_table(source: object, topic: str | None = None) -> Table:
         named = {str(key): value for key, value in source.items()}  # type: ignore[attr-defined]
     except (AttributeError, TypeError, KeyError):
         raise InputError(
-            "a log is a path, a dictionary of arrays {'t': …, 'q': …, 'tau': …} or an array (rows, columns); "
-            f"got {type(source).__name__}"
+            "wrong-type",
+            "source",
+            problem="a log is a path, a dictionary of arrays {'t': …, 'q': …, 'tau': …} or an array (rows, columns); "
+            f"got {type(source).__name__}",
         ) from None
     return _arrays(named, "arrays")
 
@@ -64,7 +66,10 @@ def _file(path: Path, topic: str | None, narrow: bool = False) -> Table:
         if not (parts := [p for p in sorted(inside) if quantity_of(p)]):
             held = ", ".join(p.name for p in inside[:8]) or "nothing"
             raise InputError(
-                f"{path}: not a ROS bag that can be read, nor a folder of q.csv, tau.csv and the like; it holds {held}"
+                "not-readable",
+                "path",
+                problem=f"{path}: not a ROS bag that can be read, nor a folder of q.csv, tau.csv and the like; it "
+                f"holds {held}",
             )
         return _side_by_side(parts)
     try:
@@ -72,15 +77,19 @@ def _file(path: Path, topic: str | None, narrow: bool = False) -> Table:
             with opened(part, BAG if is_bag else LOG) as file:
                 start = file.read(16)
     except OSError as error:
-        raise InputError(f"{error.filename or path}: cannot be read: {error.strerror}") from None
+        raise InputError(
+            "not-readable", "path", problem=f"{error.filename or path}: cannot be read: {error.strerror}"
+        ) from None
     if is_bag:
         return read_bag(path, topic)
     if topic is not None:
-        raise InputError(f"{path}: {call('topic')} is of ROS bags, and this is none")
+        raise InputError("no-effect", "topic", problem=f"{path}: {mention('topic')} is of ROS bags, and this is none")
     if not start:
-        raise InputError(f"{path}: the file is empty")
+        raise InputError("too-few", "path", problem=f"{path}: the file is empty")
     if start.startswith(b"\x1f\x8b"):
-        raise InputError(f"{path}: it is packed (gzip): unpack it first, gunzip {path.name}")
+        raise InputError(
+            "unsupported", "path", problem=f"{path}: it is packed (gzip): unpack it first, gunzip {path.name}"
+        )
     by_magic = next((read for magic, read in MAGIC.items() if start.startswith(magic)), None)
     if by_magic is None and path.suffix.lower() == ".mat":  # of its fourth version, which has no magic
         by_magic = _mat
@@ -118,7 +127,11 @@ def _side_by_side(paths: Sequence[Path]) -> Table:
         group = quantity_of(path)
         if group is None or group in parts:
             why = "its name does not tell what it holds" if group is None else f"another file holds {group} too"
-            raise InputError(f"{path}: {why}; name files of a quantity each q.csv, qd.csv, tau.csv, t.csv")
+            raise InputError(
+                "not-readable",
+                "path",
+                problem=f"{path}: {why}; name files of a quantity each q.csv, qd.csv, tau.csv, t.csv",
+            )
         table = _file(path, None, narrow=True)
         notes += table.notes
         meanings = [group_of([w for w in tokens(n) if not w.isdigit()]) if table.named else None for n in table.names]
@@ -134,14 +147,18 @@ def _side_by_side(paths: Sequence[Path]) -> Table:
     alike = len({*lengths.values()}) == 1
     if not alike and len(clocks) < len(parts):
         told = ", ".join(f"{group} {count}" for group, count in lengths.items())
-        raise InputError(f"{source}: the files have different numbers of rows ({told}), and not all have times")
+        raise InputError(
+            "wrong-shape",
+            "path",
+            problem=f"{source}: the files have different numbers of rows ({told}), and not all have times",
+        )
     if own is not None and not (alike and all(np.array_equal(t, own) for t in clocks.values())):
         steady = {group: increasing_rows(t, f"{source}, {group}") for group, t in clocks.items()}
         clocks = {group: t[steady[group]] for group, t in clocks.items()}
         low, high = max(t[0] for t in clocks.values()), min(t[-1] for t in clocks.values())
         own = own[(own >= low) & (own <= high)]
         if len(own) < 2:
-            raise InputError(f"{source}: the times of the files do not overlap")
+            raise InputError("conflict", "path", problem=f"{source}: the times of the files do not overlap")
         matched = {g: match_by_time(clocks[g], x[steady[g]], own) for g, (_, _, x) in parts.items() if g in clocks}
         near = np.all([near for _, near in matched.values()], axis=0)
         own = own[near]
@@ -154,7 +171,11 @@ def _side_by_side(paths: Sequence[Path]) -> Table:
 
 def _modest(source: str | Path, size: int) -> None:
     if size > LOG:
-        raise InputError(f"{source}: it unpacks to {size >> 20} MiB; of a log at most {LOG >> 20} MiB are read")
+        raise InputError(
+            "too-large",
+            "source",
+            problem=f"{source}: it unpacks to {size >> 20} MiB; of a log at most {LOG >> 20} MiB are read",
+        )
 
 
 # ------------------------------------------------------------------------------------------------ arrays
@@ -162,9 +183,13 @@ def _array(array: NDArray[Any], source: str) -> Table:
     if array.dtype.names:
         return _arrays({name: array[name] for name in array.dtype.names}, source)
     if array.ndim != 2:
-        raise InputError(f"{source}: an array of shape {array.shape} is not a table (rows, columns)")
+        raise InputError(
+            "wrong-shape", "source", problem=f"{source}: an array of shape {array.shape} is not a table (rows, columns)"
+        )
     if not _is_numeric(array):
-        raise InputError(f"{source}: 'array' is not made of real numbers but of {array.dtype}")
+        raise InputError(
+            "wrong-type", "source", problem=f"{source}: 'array' is not made of real numbers but of {array.dtype}"
+        )
     return Table(tuple(str(k) for k in range(array.shape[1])), array.astype(float), source, named=False)
 
 
@@ -186,12 +211,14 @@ def _arrays(named: Mapping[str, ArrayLike], source: str) -> Table:
             arrays["t"] = np.asarray(np.arange(rows) * step, float)  # a step beside the arrays is a time axis
             notes.append(f"time counted in steps of {name} = {step:g} s, which the file says")
     if rows == 0:
-        raise InputError(f"{source}: there are no rows of numbers in it")
+        raise InputError("too-few", "source", problem=f"{source}: there are no rows of numbers in it")
     other = {name: len(x) for name, x in arrays.items() if len(x) != rows}
     if other:
         listed = ", ".join(f"{name!r} ({count})" for name, count in other.items())
         if any(_leaf(name) in GROUP_NAMES for name in other):
-            raise InputError(f"{source}: arrays of different lengths: {listed} against {rows} rows")
+            raise InputError(
+                "wrong-shape", "source", problem=f"{source}: arrays of different lengths: {listed} against {rows} rows"
+            )
         notes.append(f"left aside, since they do not have {rows} rows: {listed:.200}")
     columns: list[tuple[str, Array]] = []
     for name, x in arrays.items():
@@ -241,7 +268,11 @@ def _parquet(path: Path) -> Table:
     try:
         import pyarrow.parquet
     except ImportError:
-        raise MissingExtraError(f"{path.name} is Parquet and needs pyarrow: pip install 'dalembert[parquet]'") from None
+        raise MissingExtraError(
+            "missing-extra",
+            "pyarrow",
+            problem=f"{path.name} is Parquet and needs pyarrow: pip install 'dalembert[parquet]'",
+        ) from None
     with refusing(path, "cannot be read as Parquet"):
         with opened(path, LOG) as raw:
             file = pyarrow.parquet.ParquetFile(raw)
@@ -289,7 +320,11 @@ def _column(path: Path, name: str, column: pyarrow.ChunkedArray) -> NDArray[Any]
 
 
 def _uneven(path: Path, name: str, what: str) -> InputError:
-    return InputError(f"{path}: column {name!r} has {what}, where every row needs a list of equally many numbers")
+    return InputError(
+        "wrong-shape",
+        "path",
+        problem=f"{path}: column {name!r} has {what}, where every row needs a list of equally many numbers",
+    )
 
 
 # ------------------------------------------------------------------------------------------------ MATLAB, HDF5
@@ -303,8 +338,11 @@ def _mat(path: Path) -> Table:
         arrays = dict(_flat(loadmat(raw, simplify_cells=True)))
     if not any(_is_numeric(x) and np.size(x) > 1 for x in arrays.values()):
         raise InputError(
-            f"{path}: no arrays of numbers are in it (tables and timeseries are objects that only MATLAB reads): save "
-            "plain ones, save('log.mat', 't', 'q', 'tau')"
+            "unsupported",
+            "path",
+            problem=f"{path}: no arrays of numbers are in it (tables and timeseries are objects that only MATLAB "
+            "reads): save "
+            "plain ones, save('log.mat', 't', 'q', 'tau')",
         )
     return _arrays(arrays, path.name)
 
@@ -327,7 +365,9 @@ def _hdf5(path: Path) -> Table:
     try:
         import h5py
     except ImportError:
-        raise MissingExtraError(f"{path.name} is HDF5 and needs h5py: pip install 'dalembert[hdf5]'") from None
+        raise MissingExtraError(
+            "missing-extra", "h5py", problem=f"{path.name} is HDF5 and needs h5py: pip install 'dalembert[hdf5]'"
+        ) from None
     found: dict[str, Any] = {}
     labels: dict[str, Any] = {}
 
@@ -342,8 +382,11 @@ def _hdf5(path: Path) -> Table:
             kind = "stored in an external file" if external else "a virtual dataset" if virtual else ""
         if kind:
             raise InputError(
-                f"{path}: {name!r} is {kind}, and a log must not refer to other files. Copy the data into one file, "
-                "for example with h5py."
+                "unsupported",
+                "path",
+                problem=f"{path}: {name!r} is {kind}, and a log must not refer to other files. Copy the data into "
+                "one file, "
+                "for example with h5py.",
             )
 
     def visit(name: str, item: Any) -> None:
@@ -366,7 +409,9 @@ def _hdf5(path: Path) -> Table:
         for name in [name for name in arrays if name.endswith("_values") and f"{name[:-7]}_items" in labels]:
             columns, item = np.atleast_2d(arrays.pop(name)).T, labels[f"{name[:-7]}_items"]
             if item.size != len(columns):
-                raise InputError(f"{path}: {name!r} has {len(columns)} columns, but {item.size} names")
+                raise InputError(
+                    "wrong-shape", "path", problem=f"{path}: {name!r} has {len(columns)} columns, but {item.size} names"
+                )
             items = [x.decode() if isinstance(x, bytes) else str(x) for x in item[()]]
             arrays |= dict(zip(items, columns, strict=True))
     return _arrays(arrays, path.name)

@@ -21,7 +21,7 @@ from dalembert.identification.log.prepare import preparation
 from dalembert.identification.log.samples import Log, Samples
 from dalembert.identification.log.settings import DEGREE, UNITS
 from dalembert.robot import Robot
-from dalembert.words import say
+from dalembert.words import assign
 
 WITHOUT = 1.3  # times the error, without which a lag is left to its user: friction that is slow to turn looks alike
 LEAST_MOTION = 0.1  # rad, m: a joint that moves less tells little of what it carries
@@ -54,8 +54,11 @@ def first_look(robot: Robot, log: Log) -> Look:
     without masses is enough; mechanisms with loops are looked at kinematically only."""
     if log.joints != robot.joint_names:
         raise InputError(
-            f"the log has the joints {', '.join(log.joints)}; the robot has {', '.join(robot.joint_names)}: read "
-            "the log with this robot"
+            "conflict",
+            "robot",
+            problem=f"the log has the joints {', '.join(log.joints)}; the robot has "
+            f"{', '.join(robot.joint_names)}: read "
+            "the log with this robot",
         )
     found, correction = _look(robot, log)
     return Look(Findings(log.source, sort_findings(found), None, "log"), correction)
@@ -67,7 +70,7 @@ def _look(robot: Robot, log: Log) -> tuple[list[Finding], Correction]:
         turning = [c.joint.turns for c in robot.model.coordinates]
         degrees = replace(none, q_factor=tuple(DEGREE if x else 1.0 for x in turning))
         said = f"the positions look like degrees: {evidence}"
-        fix = say("units", {"q": "deg"})
+        fix = assign("units", {"q": "deg"})
         first = _found("error", "degrees", said, np.abs(log.q).max(), fix)
         others, more = _look(robot, degrees.apply(robot, log)[1])
         return [first, *(f for f in others if f.severity == "error")], degrees.then(more)
@@ -136,7 +139,7 @@ def find_limits(robot: Robot, log: Log, samples: Samples) -> list[Finding]:
         ("torque", np.abs(samples.tau).max(axis=0) - lim.effort, 0.05 * lim.effort),
     )
     hints = {
-        "position": f"are zeros or signs other than the model's? see {say('offset')} and {say('sign')}",
+        "position": f"are zeros or signs other than the model's? see {assign('offset')} and {assign('sign')}",
         "rate": "are the units right?",
         "torque": "is it the motor's, or in mN m?",
     }
@@ -219,11 +222,11 @@ def find_wrong_rates(
             continue
         if likeness < 0:
             said = f"{words} have the opposite sign of its positions' derivative"
-            found.append(_found("warning", "rates", said, likeness, say("sign", {"qd": ...}), joint))
+            found.append(_found("warning", "rates", said, likeness, assign("sign", {"qd": ...}), joint))
             factor[j] = -1.0
         if not 0.9 < size < 1.1:
             known = [x for x in UNITS["qd"].values() if abs(size * x - 1) < 0.05]
-            fix = f"one of them is in other units? {say('units', {'qd': ...})}"
+            fix = f"one of them is in other units? {assign('units', {'qd': ...})}"
             said = f"{words} are {size:.4g} times the derivative of its positions"
             found.append(_found("warning", "rates", said, size, fix, joint))
             factor[j] *= known[0] if known else 1.0
@@ -301,7 +304,7 @@ def _describe(court: Court, log: Log, plain: Verdict, best: Verdict) -> list[Fin
             f"the order of the joints does not fit: with {what} in another order the model explains {told[1]:.0f} % "
             f"instead of {told[0]:.0f} %: by the look of it {moved}"
         )
-        found.append(_found("error", "order", said, told[1] / 100, say("order", settings["order"])))
+        found.append(_found("error", "order", said, told[1] / 100, assign("order", settings["order"])))
     found += _describe_signs(court, log, c, settings)
     found += _describe_units(court, log, best, settings, clear)
     if c.rate is not None:
@@ -309,12 +312,18 @@ def _describe(court: Court, log: Log, plain: Verdict, best: Verdict) -> list[Fin
         rates = f"{c.rate:.5g} Hz, not {c.rate * c.time:.5g} Hz"
         said = f"the clock is {how}: by its torques the log was taken at {rates} ({clear})"
         found.append(
-            _found("error", "rate", said, c.time, f"{say('rate', settings['rate'])} and {say('columns', {'t': None})}")
+            _found(
+                "error",
+                "rate",
+                said,
+                c.time,
+                f"{assign('rate', settings['rate'])} and {assign('columns', {'t': None})}",
+            )
         )
     if c.lag:
         how = "lag behind" if c.lag > 0 else "run ahead of"
         said = f"the torques {how} the motion by {1e3 * abs(c.lag):.3g} ms ({clear})"
-        fix = f"{say('lag', settings['lag'])}, or record both with one clock"
+        fix = f"{assign('lag', settings['lag'])}, or record both with one clock"
         matters = left[0] > WITHOUT**2 * left[1]
         found.append(_found("error" if matters else "warning", "torque lag", said, 1e3 * c.lag, fix))
     return found + _describe_gravity(court, c, clear)
@@ -332,14 +341,14 @@ def _describe_signs(court: Court, log: Log, c: Correction, settings: dict[str, A
             elif value > -LIKE:
                 value = -1.0
                 said = f"the torque of {joint!r} has the wrong sign: with it, friction would drive the joint"
-            found.append(_found("error", "sign", said, value, say("sign", settings["sign"]), joint))
+            found.append(_found("error", "sign", said, value, assign("sign", settings["sign"]), joint))
     return found
 
 
 def _describe_units(court: Court, log: Log, best: Verdict, settings: dict[str, Any], clear: str) -> list[Finding]:
     c, found = best.correction, []
     units = settings.get("units", {})
-    fix = " and ".join(say(name, settings[name]) for name in ("units", "ratio") if name in settings)
+    fix = " and ".join(assign(name, settings[name]) for name in ("units", "ratio") if name in settings)
     q, tau = np.abs(c.q_factor), np.abs(c.tau_factor)
     if (q != 1).any():
         said = f"the positions look like {units.get('q', 'those of the motors')} ({clear})"
@@ -373,7 +382,7 @@ def _describe_gravity(court: Court, c: Correction, clear: str) -> list[Finding]:
             f"the base does not stand as the model says: gravity lies {angle(g, given):.1f} ± {max(spread, 0.1):.1f}° "
             f"from the model's, along ({along}) in its base frame ({clear})"
         )
-        fix = say("gravity", c.settings()["gravity"], f"robot.with_gravity(({', '.join(f'{x:.3f}' for x in g)}))")
+        fix = assign("gravity", c.settings()["gravity"])
         return [_found("error", "tilt", said, angle(g, given), fix)]
     if a <= 0:
         return []

@@ -107,12 +107,15 @@ def _central(piece: _Piece) -> Made:
 
 def _savgol(piece: _Piece) -> Made:
     if not np.isfinite(piece.cutoff):
-        raise InputError("method 'savgol' needs a cut-off: its window is made from it")
+        raise InputError("missing", "cutoff", problem="method 'savgol' needs a cut-off: its window is made from it")
     half = filters.half_window(piece.cutoff, 1 / piece.step, piece.order)
     if 2 * half >= len(piece.q):
         raise InputError(
-            f"method 'savgol' with a cut-off of {piece.cutoff:.3g} Hz needs windows of {2 * half + 1} samples; the "
-            f"log has {len(piece.q)}"
+            "too-few",
+            "cutoff",
+            problem=f"method 'savgol' with a cut-off of {piece.cutoff:.3g} Hz needs windows of {2 * half + 1} "
+            "samples; the "
+            f"log has {len(piece.q)}",
         )
     window, n = (piece.step, half, piece.order), piece.q.shape[1]
     x, xd, xdd = filters.local_polynomial(np.concatenate([piece.q, piece.rates, piece.both], axis=1), *window)
@@ -213,13 +216,18 @@ class Prepared:
         name, long = log.source or "the log", step * len(log)
         if cutoff is not None and np.isfinite(cutoff) and cutoff >= 0.5 * rate:
             raise InputError(
-                f"cutoff={cutoff:g} Hz is not below half the sampling rate, {0.5 * rate:g} Hz; cutoff=inf filters "
-                "nothing"
+                "out-of-range",
+                "cutoff",
+                problem=f"cutoff={cutoff:g} Hz is not below half the sampling rate, {0.5 * rate:g} Hz; cutoff=inf "
+                "filters "
+                "nothing",
             )
         if cutoff is not None and cutoff * long < 1:
             raise InputError(
-                f"cutoff={cutoff:g} Hz: one period of it is longer than the log, {long:.3g} s, and nothing of "
-                "the motion would be left; choose a higher cut-off"
+                "out-of-range",
+                "cutoff",
+                problem=f"cutoff={cutoff:g} Hz: one period of it is longer than the log, {long:.3g} s, and nothing of "
+                "the motion would be left; choose a higher cut-off",
             )
         trim, every = filters.settling(found.cutoff, step, order), _decimation(decimate, found.cutoff, rate)
         made, trimmed = [], 0
@@ -245,9 +253,11 @@ class Prepared:
         longest = (self.longest.stop - self.longest.start) * step
         if not made:
             raise InputError(
-                f"{name} lasts {longest:.3g} s without a gap; a cut-off of "
+                "too-few",
+                "cutoff",
+                problem=f"{name} lasts {longest:.3g} s without a gap; a cut-off of "
                 f"{found.cutoff:.3g} Hz forgets its ends after {trim * step:.3g} s on either side: record longer, or "
-                "choose a higher cut-off"
+                "choose a higher cut-off",
             )
         notes = [*log.notes, _describe(found, rate, given=cutoff is not None), *self.notes]
         if few := len(self.parts) - len(made):
@@ -280,7 +290,11 @@ def make_ready(log: Log, *, order: int = 4, derivatives: str = "auto", least: fl
     longest = max(parts, key=lambda p: p.stop - p.start)
     found = find_spectra(log.q[longest], log.tau[longest], step, log.joints, None, least)
     if not found.motion > 0:
-        raise InputError(f"{name}: no joint moves in it, so that there is nothing to choose a cut-off by")
+        raise InputError(
+            "wrong-value",
+            "log",
+            problem=f"{name}: no joint moves in it, so that there is nothing to choose a cut-off by",
+        )
     recorded, lag, floor, why = _choose_rates(log, longest, step, found, derivatives)
     return Prepared(log, step, parts, found, recorded, lag, floor, order, tuple(why))
 
@@ -330,19 +344,29 @@ def _check(
     choose("method", method, ("butterworth", *METHODS, "fourier"))
     choose("choice of derivatives", derivatives, DERIVATIVES)
     if derivatives == "velocity" and log.qd is None:
-        raise InputError("derivatives='velocity' needs recorded rates, and this log has none")
+        raise InputError(
+            "missing", "derivatives", problem="derivatives='velocity' needs recorded rates, and this log has none"
+        )
     if count("order", order, 1) > 10:
-        raise InputError(f"order must be a whole number from 1 to 10, got {order!r}")
+        raise InputError("out-of-range", "order", problem=f"order must be a whole number from 1 to 10, got {order!r}")
     if method == "savgol" and order == 1:
-        raise InputError("method 'savgol' needs order ≥ 2: accelerations are second derivatives of its polynomials")
+        raise InputError(
+            "out-of-range",
+            "order",
+            problem="method 'savgol' needs order ≥ 2: accelerations are second derivatives of its polynomials",
+        )
     for name, value, unit in (("cutoff", cutoff, "Hz"), ("period", period, "s")):
         if value is not None:
             number(name, value, unit, finite=False, above=0)
     whole = isinstance(decimate, (int, float, np.number)) and not isinstance(decimate, bool)
     if decimate != "auto" and not (whole and decimate == int(decimate) and decimate >= 1):  # type: ignore[call-overload, operator]
-        raise InputError(f"decimate must be 'auto' or a whole number ≥ 1, got {decimate!r}")
+        raise InputError(
+            "wrong-value", "decimate", problem=f"decimate must be 'auto' or a whole number ≥ 1, got {decimate!r}"
+        )
     if len(log) < SHORTEST:
-        raise InputError(f"{len(log)} samples are too few to be filtered; {SHORTEST} would be the least")
+        raise InputError(
+            "too-few", "log", problem=f"{len(log)} samples are too few to be filtered; {SHORTEST} would be the least"
+        )
 
 
 def _describe(found: Spectra, rate: float, given: bool) -> str:
@@ -365,8 +389,10 @@ def _decimation(asked: int | str, cutoff: float, rate: float) -> int:
     if rate / every < 2 * cutoff and every > 1:
         most = int(rate / (2 * cutoff)) if np.isfinite(cutoff) else 1
         raise InputError(
-            f"decimate={asked} leaves {rate / every:.3g} Hz, less than twice the cut-off of {cutoff:.3g} Hz: "
-            f"what lies between would be folded down; at most {max(most, 1)}"
+            "out-of-range",
+            "decimate",
+            problem=f"decimate={asked} leaves {rate / every:.3g} Hz, less than twice the cut-off of {cutoff:.3g} Hz: "
+            f"what lies between would be folded down; at most {max(most, 1)}",
         )
     return every
 
@@ -420,17 +446,25 @@ def _fourier(ready: Prepared, cutoff: float | None, period: float | None, decima
         rough = filters.find_period(q, step)
         if rough is None:
             raise InputError(
-                f"{log.source or 'the log'} does not repeat itself within half its length, so that it has no Fourier "
-                "series: use another method, or give period=… [s] if you know it"
+                "infeasible",
+                "period",
+                problem=f"{log.source or 'the log'} does not repeat itself within half its length, so that it has "
+                "no Fourier "
+                "series: use another method, or give period=… [s] if you know it",
             )
         period = filters.refine_period(q, step, rough)
     turns = (len(t) * step) / period
     if turns < 0.999:
-        raise InputError(f"a period of {period:g} s is longer than the log, {len(t) * step:.4g} s")
+        raise InputError(
+            "out-of-range", "period", problem=f"a period of {period:g} s is longer than the log, {len(t) * step:.4g} s"
+        )
     harmonics = max(1, int(min(found.cutoff, 0.4 / step) * period))
     if 2 * harmonics + 1 > len(t) // 2:
         raise InputError(
-            f"{harmonics} harmonics of {1 / period:.3g} Hz are too many for {len(t)} samples: give a lower cutoff"
+            "too-large",
+            "cutoff",
+            problem=f"{harmonics} harmonics of {1 / period:.3g} Hz are too many for {len(t)} samples: give a "
+            "lower cutoff",
         )
     cycles = int(turns + 1e-3)
     whole = min(len(t), round(cycles * period / step))

@@ -23,7 +23,7 @@ from dalembert.identification.log.samples import Log, Table
 from dalembert.identification.log.settings import LogSettings, LogWords, read_drives, time_unit
 from dalembert.identification.log.stale import find_stale
 from dalembert.robot import Robot
-from dalembert.words import call, say
+from dalembert.words import assign, mention
 
 FEWEST = 10  # rows below which nothing is a motion
 HAND = {"finger", "fingers", "gripper", "hand", "jaw", "knuckle", "thumb"}  # words of joints that logs of arms lack
@@ -54,7 +54,7 @@ def read_log(
     - `time` (N,) [s] or `rate` [Hz] where the log has no times, or uneven ones though its samples are even; `window`
       (from, to) [s] from the first sample; `topic` of a ROS bag with several.
     - `order` {"q": …, "tau": …} of exchanged columns, from 1; `lag` [s] by which the torques came late.
-    - `gravity` [m/s²] and `lock` {joint: position}: the robot as it was recorded is `settings.at(robot)`.
+    - `gravity` [m/s²] and `locked` {joint: position}: the robot as it was recorded is `settings.at(robot)`.
     - `bad_rows` "refuse" or "drop" rows with NaN, infinite or absurd numbers; `outliers` "remove" or "keep" single
       spikes; `gaps` "cut" into pieces (times then jump) or "refuse"; `resample` "auto" to even steps where the clock
       jitters, "refuse", or "force" whatever the jitter; `still` "refuse" or "keep" columns that never change.
@@ -65,7 +65,9 @@ def read_log(
     said = (settings or LogSettings()).updated(LogSettings(**words))  # type: ignore[arg-type]
     robot = said.at(robot)
     if robot.n == 0:
-        raise InputError(f"{robot.name!r} has no joints: there is nothing to identify")
+        raise InputError(
+            "wrong-structure", "robot", problem=f"{robot.name!r} has no joints: there is nothing to identify"
+        )
     return _read(read_table(source, said.topic), robot, said, time)
 
 
@@ -79,13 +81,18 @@ def read_positions(source: Source, robot: Robot) -> tuple[NDArray[np.float64], N
     rows, _ = times.drop_undated(table, t, np.arange(len(t)), "drop")
     rows, _ = checks.drop_unreadable(table, q, rows, "drop")
     if len(rows) < 2:
-        raise InputError(f"{table.source}: {len(rows)} usable rows are no motion to play back")
+        raise InputError(
+            "too-few", "source", problem=f"{table.source}: {len(rows)} usable rows are no motion to play back"
+        )
     t, rows, _ = times.order_rows(table, t, rows, q)
     positions = drives.at_joints("q", table.values[np.ix_(rows, np.asarray(q))])
     if known.units.get("q") is None and (evidence := checks.find_degrees(robot, positions)):
         raise InputError(
-            f"{table.source}: the positions look like degrees: {evidence}; if they are, name their columns so, as in "
-            f"'{table.names[q[0]]} [deg]'"
+            "wrong-unit",
+            "q",
+            problem=f"{table.source}: the positions look like degrees: {evidence}; if they are, name their "
+            "columns so, as in "
+            f"'{table.names[q[0]]} [deg]'",
         )
     return t, positions
 
@@ -112,9 +119,9 @@ def read_logs(
     paths = [source for source in sources if isinstance(source, (str, Path))]
     tables = [read_table(one, said.topic) for one in (gather(paths) if len(paths) == len(sources) else sources)]
     if tables and (held := find_held(tables[0], said.at(robot), said)):
-        said = said.updated(LogSettings(lock=held))
+        said = said.updated(LogSettings(locked=held))
         places = ", ".join(f"{joint!r} at {x:g}" for joint, x in held.items())
-        notes = [f"the log has nothing of these joints, which are held: {places}; {say('lock', held)} says so"]
+        notes = [f"the log has nothing of these joints, which are held: {places}; {assign('locked', held)} says so"]
     arm = said.at(robot)
     for table in tables:
         log = _read(table, arm, as_they_come.updated(said), look=look)
@@ -172,7 +179,8 @@ def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None 
         need_time, currents = time is None and said.rate is None, said.torque_constant is not None
         known = find_columns(table, joints, said.columns, need_time, currents)
     except InputError as error:  # what was left aside may be what is missed
-        raise InputError("; ".join((str(error), *table.notes))) from None
+        found = "; ".join((str(error), *table.notes))
+        raise InputError(error.code, error.argument, problem=found) from None
     places = {group: known.places[group] for group in ("q", "qd", "tau") if group in known.places}
     for group, order in (said.order or {}).items():
         for signal in ("q", "qd") if group == "q" else ("tau",):
@@ -186,7 +194,11 @@ def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None 
     rows, undated = times.drop_undated(table, t, rows, bad_rows)
     rows, unreadable = checks.drop_unreadable(table, [k for g in places.values() for k in g], rows, bad_rows)
     if len(rows) < FEWEST:
-        raise InputError(f"{table.source}: {len(rows)} usable rows are no log of a motion; {FEWEST} would be the least")
+        raise InputError(
+            "too-few",
+            "source",
+            problem=f"{table.source}: {len(rows)} usable rows are no log of a motion; {FEWEST} would be the least",
+        )
     t, rows, repeated = times.order_rows(table, t, rows, places["q"])
     with_rates, unmoved = checks.check_moving(table, places, rows, joints, said.choice("still"))
     signals = {
@@ -196,12 +208,19 @@ def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None 
     judged = look or (said.units or {}).get("q") is not None
     if not judged and (evidence := checks.find_degrees(robot, signals["q"])):
         raise InputError(
-            f"{table.source}: the positions look like degrees: {evidence}; say {say('units', {'q': 'deg'})}, or "
-            f"{say('units', {'q': 'rad'})} if they are radians"
+            "wrong-unit",
+            "units",
+            problem=f"{table.source}: the positions look like degrees: {evidence}; say "
+            f"{assign('units', {'q': 'deg'})}, or "
+            f"{assign('units', {'q': 'rad'})} if they are radians",
         )
     signals, spikes = checks.treat_spikes(table, signals, rows, joints, said.choice("outliers"))
     if np.abs(signals["tau"]).max() <= checks.NOTHING:
-        raise InputError(f"{table.source}: the torques are zero but for single spikes: was effort recorded at all?")
+        raise InputError(
+            "wrong-value",
+            "tau",
+            problem=f"{table.source}: the torques are zero but for single spikes: was effort recorded at all?",
+        )
     old = find_stale({group: table.values[np.ix_(rows, np.asarray(places[group]))] for group in signals})
     even = times.make_even(table, t, rows, signals, said.choice("gaps"), said.choice("resample"), old)
     notes = (*table.notes, *known.notes, *drives.notes, *dated, *outside, *undated, *unreadable, *repeated, *unmoved)
@@ -215,6 +234,8 @@ def _exchange(places: tuple[int, ...], order: Any, group: str) -> tuple[int, ...
     """The places in another order, of numbers from 1: joint j has the column that stood at order[j]."""
     if not isinstance(order, (list, tuple)) or sorted(order) != list(range(1, len(places) + 1)):
         raise InputError(
-            f"{call('order', group)} must be the numbers 1 … {len(places)} in another order, got {order!r}"
+            "wrong-value",
+            "order",
+            problem=f"{mention('order', group)} must be the numbers 1 … {len(places)} in another order, got {order!r}",
         )
     return tuple(places[k - 1] for k in order)

@@ -121,16 +121,24 @@ def _settle(data: Log | Samples, names: tuple[str, ...]) -> None:
     """Every column as an array of floats, of as many times as t and as many joints as are named."""
     kind, joints = type(data).__name__, data.joints
     if not isinstance(joints, (tuple, list)) or not all(isinstance(name, str) for name in joints):
-        raise InputError(f"joints of {kind} is {joints!r:.80}; give the names of the joints, one per column")
+        raise InputError(
+            "wrong-shape",
+            "joints",
+            problem=f"joints of {kind} is {joints!r:.80}; give the names of the joints, one per column",
+        )
     object.__setattr__(data, "joints", tuple(joints))
     for name in names:
         value = plain_array(getattr(data, name), f"{name} of {kind}")
         if value.dtype.kind not in "fiu":
-            raise InputError(f"{name} of {kind} must be real numbers, got dtype {value.dtype}")
+            raise InputError(
+                "wrong-type", name, problem=f"{name} of {kind} must be real numbers, got dtype {value.dtype}"
+            )
         object.__setattr__(data, name, value.astype(float, copy=False))
         wanted = (len(joints),) if name in ("rest", "quiet") else () if name == "t" else (len(data.t), len(joints))
         if value.shape != wanted if wanted else value.ndim != 1:
-            raise InputError(f"{name} of {kind} has shape {value.shape}; it must be {wanted or '(N,)'}")
+            raise InputError(
+                "wrong-shape", name, problem=f"{name} of {kind} has shape {value.shape}; it must be {wanted or '(N,)'}"
+            )
 
 
 def find_direction(qd: Array, rest: Array) -> Array:
@@ -147,9 +155,13 @@ def list_runs(data: Samples | Sequence[Samples], n: int, what: str = "samples") 
         for name in ("q", "qd", "qdd", "tau", "direction"):
             values = getattr(run, name)
             if values.shape != (len(run.t), n):
-                raise InputError(f"{name} of the {what} has shape {values.shape}, the robot wants {(len(run.t), n)}")
+                raise InputError(
+                    "wrong-shape",
+                    name,
+                    problem=f"{name} of the {what} has shape {values.shape}, the robot wants {(len(run.t), n)}",
+                )
             if not np.isfinite(values).all():
-                raise InputError(f"{name} of the {what} has numbers that are not finite")
+                raise InputError("not-finite", name, problem=f"{name} of the {what} has numbers that are not finite")
     if not runs or not all(map(len, runs)):
-        raise InputError(f"there are no {what}")
+        raise InputError("too-few", "samples", problem=f"there are no {what}")
     return runs

@@ -1,8 +1,8 @@
-"""`LogSettings`: what a user says about a log, in Python, as options of a command or in a TOML file.
+"""`LogSettings`: columns, units, signs and times of a log, in Python, with --set at the command line or in a TOML file.
 
 columns, units, sign, offset     which columns hold what, and how they count
 ratio, coupling, torque_constant the drives between what was recorded and the joints
-gravity, lock                    how the arm was mounted, which joints were held
+gravity, locked                  how the arm was mounted, which joints were held
 rate, window, gaps, …            times, and what is done about rows that are wrong
 
 From what was recorded to SI units on the joints' side: units, torque constants, gears and couplings, signs, offsets.
@@ -12,6 +12,7 @@ From what was recorded to SI units on the joints' side: units, torque constants,
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -23,10 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.arguments import Array, array, number, three
-from dalembert.errors import InputError, choose, unknown
+from dalembert.errors import InputError, UnknownNameError, choose, unknown
 from dalembert.files import DESCRIPTION, contents, parse_toml
 from dalembert.robot import Robot
-from dalembert.words import call, read_number, read_value, say
+from dalembert.words import assign, mention, read_number, read_value
 
 ByGroup = Mapping[str, "ArrayLike | None"]
 
@@ -59,9 +60,9 @@ CHOICES = {
     "resample": ("auto", "refuse", "force"),
     "still": ("refuse", "keep"),
 }
-COMMANDS = ("identify", "observe")  # tables of a file of settings that hold options of these
+SETTINGS_SCHEMA = 1  # of a file of settings; it rises when a key is removed, renamed or changes its meaning
 SIGNALS = ("q", "qd", "tau")
-# What may stand before a value at the command line, q=…; any name if the tuple is empty.
+# What may stand before a value of --set, as in units=q=deg; any name if the tuple is empty.
 KEYS: dict[str, tuple[str, ...]] = {
     "columns": ("t", *SIGNALS),
     "units": tuple(UNITS),
@@ -69,12 +70,35 @@ KEYS: dict[str, tuple[str, ...]] = {
     "offset": ("q", "tau"),
     "ratio": SIGNALS,
     "order": ("q", "tau"),
-    "lock": (),
+    "locked": (),
+}
+# What each setting is, and an example of it, as a file of settings explains it.
+MEANINGS: dict[str, tuple[str, str]] = {
+    "columns": ("columns by name or by number from 0", '{ t = "clock", q = "pos_{i}", tau = ["M1", "M2"] }'),
+    "units": ("units, one for all joints or one per joint", '{ q = "deg", qd = "rpm", tau = "mNm", t = "ms" }'),
+    "sign": ("signs, one for all joints or one per joint", "{ tau = [1, -1] }"),
+    "offset": ("values to add to positions [rad, m] or torques [N m, N]", "{ q = [0, -1.57] }"),
+    "ratio": ("gear ratios, if the log is of the motors", "{ q = 100, tau = 100 }"),
+    "coupling": ("matrix G of coupled motors, θ = G q", "[[32, 0], [32, 32]]"),
+    "torque_coupling": ("matrix H of torques τ = H τ_m, if it is not Gᵀ", "[[32, 32], [0, 32]]"),
+    "torque_constant": ("torque constants of motor currents [N m/A]", "0.12"),
+    "gravity": ("gravity in the base frame [m/s²]", "[0, 0, -9.81]"),
+    "locked": ("positions of joints that did not move [rad, m]", "{ finger_joint = 0.02 }"),
+    "order": ("order of exchanged columns, from 1", "{ tau = [1, 3, 2] }"),
+    "lag": ("delay of the torques [s]", "0.004"),
+    "rate": ("sampling rate, if the log has no usable times [Hz]", "500"),
+    "window": ("part of the log to use, from its first sample [s]", '"5:20"'),
+    "topic": ("topic of a ROS bag", '"/joint_states"'),
+    "bad_rows": ("rows with NaN or absurd numbers: refuse or drop", '"drop"'),
+    "outliers": ("single spikes: remove or keep", '"keep"'),
+    "gaps": ("gaps in the times: cut or refuse", '"refuse"'),
+    "resample": ("resampling to even steps: auto, refuse or force", '"force"'),
+    "still": ("columns that never change: refuse or keep", '"keep"'),
 }
 EXAMPLES: dict[str, object] = {
     "columns": {"t": "time", "q": "pos_{i}"},
     "units": {"q": "deg"},
-    "lock": {"finger_joint": 0.02},
+    "locked": {"finger_joint": 0.02},
     "order": {"tau": [1, 3, 2]},
 }
 
@@ -124,8 +148,10 @@ def read_drives(robot: Robot, told: Mapping[str, str], said: LogSettings) -> Dri
     words: list[str] = [torque] if isinstance(torque, str) else list(torque)
     if {find_unit(str(word), "tau") for word in words} & CURRENTS and torque_constant is None:
         raise InputError(
-            f"the torques are currents [{words[0]}]: give {say('torque_constant')} [N m/A], one per "
-            "motor or one for all"
+            "missing",
+            "torque_constant",
+            problem=f"the torques are currents [{words[0]}]",
+            remedy=f"Give {assign('torque_constant')} [N m/A], one per motor or one for all.",
         )
     k_t = _per_joint("torque_constant", 1.0 if torque_constant is None else torque_constant, n)
     G = _gears(ratio, coupling, n)
@@ -154,7 +180,7 @@ def _by_group(name: str, value: object, groups: Sequence[str]) -> dict[str, Any]
         return {}
     if isinstance(value, Mapping):
         for group in value:
-            choose(f"group in {call(name)}", group, groups)
+            choose(f"group in {mention(name)}", group, groups)
         return dict(value)
     return dict.fromkeys(groups if name == "sign" else ("q",), value)
 
@@ -175,7 +201,7 @@ def _factors(robot: Robot, group: str, unit: ArrayLike | None, motor_side: bool)
     unit = unit or {"q": "rad", "qd": "rad/s", "tau": "Nm"}[group]
     written: list[str] = [unit] * robot.n if isinstance(unit, str) else list(unit)  # type: ignore[arg-type]
     if len(written) != robot.n:
-        raise InputError(f"{call('units', group)} are {len(written)}, but the robot has {robot.n} joints")
+        raise InputError("wrong-shape", "units", len(written), expected=f"{robot.n} units for {group}, one per joint")
     found = []
     for word, coordinate in zip(written, robot.model.coordinates, strict=True):
         one = find_unit(str(word), group)
@@ -189,33 +215,31 @@ def _factors(robot: Robot, group: str, unit: ArrayLike | None, motor_side: bool)
 def _gears(ratio: ArrayLike | ByGroup | None, coupling: ArrayLike | None, n: int) -> Array:
     if ratio is not None and coupling is not None:
         raise InputError(
-            f"give {call('ratio')} (one per joint) or {call('coupling')} (a matrix with the ratios in it), not both"
+            "conflict", "coupling", problem=f"{mention('ratio')} and {mention('coupling')} exclude each other"
         )
     if coupling is not None:
         G = _matrix("coupling", coupling, n)
         if np.linalg.matrix_rank(G) < n:
-            raise InputError(f"{call('coupling')} is singular: motors θ_m = G q would not tell the joints' positions")
+            raise InputError("singular", "coupling", coupling, expected="a regular matrix G of motors θ_m = G q")
         return G
     return np.eye(n) if ratio is None or isinstance(ratio, Mapping) else np.diag(_per_joint("ratio", ratio, n))
 
 
 def _matrix(name: str, value: ArrayLike, n: int) -> Array:
-    return array(call(name), value, (n, n), meaning="motors by joints")
+    return array(name, value, (n, n), meaning="motors by joints")
 
 
 def _per_joint(name: str, value: ArrayLike | None, n: int, group: str | None = None) -> Array:
-    x = array(call(name, group), value, (), (n,), meaning="one per joint")
+    x = array(f"{name}[{group!r}]" if group else name, value, (), (n,), meaning="one per joint")
     if name in ("ratio", "torque_constant") and not x.all():
-        raise InputError(f"{call(name, group)} must be finite and not zero, got {value!r}")
+        raise InputError("out-of-range", name, value, expected="not be zero")
     return np.broadcast_to(x, (n,)).copy()
 
 
 def _signs(group: str, value: ArrayLike | None, n: int) -> Array:
     x = _per_joint("sign", value, n, group)
     if not (np.abs(x) == 1).all():
-        raise InputError(
-            f"{call('sign')} must be +1 or −1 per joint, got {value!r}; ratios and constants are said apart"
-        )
+        raise InputError("wrong-value", "sign", value, expected="+1 or −1 per joint")
     return x
 
 
@@ -231,7 +255,7 @@ class LogWords(TypedDict, total=False):
     torque_coupling: ArrayLike | None
     torque_constant: ArrayLike | None
     gravity: ArrayLike | None
-    lock: Mapping[str, float] | None
+    locked: Mapping[str, float] | None
     order: Mapping[str, Sequence[int]] | None
     lag: float | None
     rate: float | None
@@ -244,20 +268,23 @@ class LogWords(TypedDict, total=False):
     still: str | None
 
 
+PerJoint = ArrayLike | Mapping[str, ArrayLike] | None  # one number, one per joint, or either by signal
+
+
 @dataclass(frozen=True)
 class LogSettings:
     """What is said about a log; None where nothing is. `read_log` tells what each word means."""
 
     columns: Mapping[str, Any] | None = None
     units: Mapping[str, Any] | None = None
-    sign: Any = None
-    offset: Any = None
-    ratio: Any = None
-    coupling: Any = None
-    torque_coupling: Any = None
-    torque_constant: Any = None
+    sign: PerJoint = None
+    offset: PerJoint = None
+    ratio: ArrayLike | ByGroup | None = None
+    coupling: ArrayLike | None = None
+    torque_coupling: ArrayLike | None = None
+    torque_constant: ArrayLike | None = None
     gravity: tuple[float, float, float] | None = None
-    lock: Mapping[str, float] | None = None
+    locked: Mapping[str, float] | None = None
     order: Mapping[str, Any] | None = None
     lag: float | None = None
     rate: float | None = None
@@ -274,16 +301,17 @@ class LogSettings:
             object.__setattr__(self, name, _plain(getattr(self, name)))
         for name, choices in CHOICES.items():
             if (choice := getattr(self, name)) is not None and choice not in choices:
-                raise unknown(f"choice of {call(name)}", choice, choices)
+                raise unknown(f"choice of {mention(name)}", choice, choices, argument=name)
         for name, example in EXAMPLES.items():
             if not isinstance(getattr(self, name), Mapping | None):
-                raise InputError(f"{call(name)} must be a dictionary, a name before each value: {say(name, example)}")
+                expected = f"a dictionary, with a name before each value: {assign(name, example)}"
+                raise InputError("wrong-type", name, expected=expected)
         if self.gravity is not None:
-            object.__setattr__(self, "gravity", three(call("gravity"), self.gravity))
+            object.__setattr__(self, "gravity", three("gravity", self.gravity))
         if self.rate is not None:
-            object.__setattr__(self, "rate", number(call("rate"), self.rate, "Hz", above=0))
+            object.__setattr__(self, "rate", number("rate", self.rate, "Hz", above=0))
         if self.lag is not None:
-            object.__setattr__(self, "lag", number(call("lag"), self.lag, "s"))
+            object.__setattr__(self, "lag", number("lag", self.lag, "s"))
         object.__setattr__(self, "window", _window(self.window))
 
     def choice(self, name: str) -> str:
@@ -326,57 +354,59 @@ class LogSettings:
 
     def at(self, robot: Robot) -> Robot:
         """The robot as it was recorded: its gravity, and joints that were held."""
-        robot = robot.lock(self.lock) if self.lock else robot
+        robot = robot.lock(self.locked) if self.locked else robot
         return robot if self.gravity is None else robot.with_gravity(self.gravity)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str | Sequence[str]]) -> LogSettings:
-        """Of the values of options as they are typed, {"--sign": "tau=-1"}; what is repeated counts together."""
+        """Return the settings of values as they are typed, as in {"sign": "tau=-1"}; several values count together."""
         said = {}
-        for option, text in options.items():
-            name = option.lstrip("-").replace("-", "_")
-            if name not in WORDS:
-                raise unknown("option of a log", option, [f"--{word.replace('_', '-')}" for word in WORDS])
-            said[name] = _read(name, text if isinstance(text, str) else ",".join(text))
+        for name, text in options.items():
+            said[name] = _read(choose("log setting", name, WORDS), text if isinstance(text, str) else ",".join(text))
         return cls(**said)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> LogSettings:
-        """Of a file with the same words as keys. Tables [identify] and [observe] are left to these commands."""
-        said = {key: value for key, value in read_toml(path).items() if key not in COMMANDS}
-        return cls(**{key: _read(key, value) if isinstance(value, str) else value for key, value in said.items()})
+        """Return the settings of a TOML file that has the names of settings as keys."""
+        try:
+            found = parse_toml(contents(path, DESCRIPTION).decode("utf-8-sig"))
+        except OSError as error:
+            raise InputError("not-readable", "path", problem=f"{path}: cannot be read: {error.strerror}") from None
+        except ValueError as error:
+            raise InputError("syntax", "path", problem=f"{path}: not a file of log settings: {error}") from None
+        said = {key.replace("-", "_"): value for key, value in found.items()}
+        schema = said.pop("schema", SETTINGS_SCHEMA)
+        if schema != SETTINGS_SCHEMA:
+            remedy = "Write it again with this version: dalembert log inspect LOG -o FILE."
+            expected = str(SETTINGS_SCHEMA)
+            raise InputError("unsupported", "schema", schema, expected=expected, remedy=remedy, place=str(path))
+        for key in said:
+            if key not in WORDS:
+                raise UnknownNameError("log setting", key, WORDS, place=str(path))
+        try:
+            return cls(**{key: _read(key, value) if isinstance(value, str) else value for key, value in said.items()})
+        except (InputError, UnknownNameError) as error:
+            error.place = str(path)
+            raise
 
-    def to_toml(self, path: str | Path | None = None, **commands: Mapping[str, object]) -> str:
-        """The same as text of such a file, written to `path` if one is given."""
-        import tomlkit
+    def to_toml(self, path: str | Path | None = None, *, explained: bool = False) -> str:
+        """Return the settings as the text of a TOML file, and write it to `path` if one is given.
 
+        With `explained` every setting has a comment, and those without a value an example.
+        """
         from dalembert.files import whole
 
-        said = {name: _listed(value) for name, value in self.said().items()}
-        tables = {name: value for name, value in said.items() if isinstance(value, dict)}
-        document = {name: value for name, value in said.items() if name not in tables} | tables
-        text = tomlkit.dumps(document | {name: _listed(options) for name, options in commands.items() if options})
+        said, lines = self.said(), [f"schema = {SETTINGS_SCHEMA}"]
+        for name, (meaning, example) in MEANINGS.items():
+            lines += [f"\n# {meaning}"] if explained else []
+            lines += [f"{name} = {_in_toml(said[name])}"] if name in said else [f"# {name} = {example}"] * explained
+        text = "\n".join(lines) + "\n"
         if path is not None:
             whole(path, lambda file: file.write(text.encode()))
         return text
 
 
 WORDS = tuple(one.name for one in fields(LogSettings))
-
-
-def read_toml(path: str | Path) -> dict[str, Any]:
-    """What a file of settings holds, its keys with underscores; unknown ones are refused."""
-    try:
-        found = parse_toml(contents(path, DESCRIPTION).decode("utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise InputError(f"{path}: not a file of settings: {error}") from None
-    named = {key.replace("-", "_"): value for key, value in found.items()}
-    for key in named:
-        if key not in WORDS and key not in COMMANDS:
-            raise unknown(f"setting in {path}", key, (*WORDS, *COMMANDS))
-    return named
 
 
 def _read(name: str, text: str) -> Any:
@@ -386,7 +416,7 @@ def _read(name: str, text: str) -> Any:
     keys = KEYS.get(name, ("",))  # "": no key at all
     before, mark, _ = text.partition("=")
     if mark and name in KEYS and keys and before.strip() not in keys:
-        raise unknown(f"name before a value of {call(name)}", before.strip(), keys)
+        raise unknown(f"name before a value of {mention(name)}", before.strip(), keys)
     return read_value(text, keys)
 
 
@@ -412,13 +442,15 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else None if value == "none" else value
 
 
-def _listed(value: Any) -> Any:
-    """As TOML can hold it: it has no null, which the word "none" stands for."""
+def _in_toml(value: Any) -> str:
+    """Return a value as TOML on one line. TOML has no null: "none" stands for it."""
     if isinstance(value, Mapping):
-        return {key: _listed(x) for key, x in value.items()}
+        return f"{{ {', '.join(f'{json.dumps(str(key))} = {_in_toml(x)}' for key, x in value.items())} }}"
     if isinstance(value, (list, tuple, range)):
-        return [_listed(x) for x in value]
-    return "none" if value is None else value
+        return f"[{', '.join(map(_in_toml, value))}]"
+    if isinstance(value, float):
+        return repr(value)
+    return json.dumps("none" if value is None else value, ensure_ascii=False)
 
 
 def _window(value: Any) -> tuple[float | None, float | None] | None:
@@ -432,5 +464,6 @@ def _window(value: Any) -> tuple[float | None, float | None] | None:
     except (TypeError, ValueError, InputError):
         low = high = 0.0
     if low is not None and high is not None and not low < high:
-        raise InputError(f"{call('window')} is two times, from and to [s], {say('window', '5:20')}; got {value!r:.60}")
+        expected = f"two times, from and to [s]: {assign('window', '5:20')}"
+        raise InputError("wrong-type", "window", value, expected=expected)
     return low, high

@@ -15,7 +15,7 @@ from dalembert.errors import InputError
 from dalembert.identification.log.samples import ABSURD, Integers, Log, Table
 from dalembert.identification.log.settings import UNITS
 from dalembert.identification.log.stale import Mask, Stale
-from dalembert.words import call, say
+from dalembert.words import assign, mention
 
 # Steps that logs of arms have: 5 Hz to 20 kHz [s].
 STEPS = (5e-5, 0.2)
@@ -49,7 +49,7 @@ def read_times(
     rows = len(table.values)
     if time is not None:
         return array("time", time, (rows,), meaning=f"one per row of {table.source}", finite=False, nan=True), []
-    hertz = None if rate is None else number(call("rate"), rate, "Hz", above=0)
+    hertz = None if rate is None else number("rate", rate, "Hz", above=0)
     if not places:
         return np.asarray(np.arange(rows) / (hertz or 1.0)), []
     t = table.values[:, places[0]]
@@ -77,7 +77,9 @@ def _count(t: Array, hertz: float, column: str) -> tuple[Array, list[str]]:
     steps = np.diff(t)
     step = float(np.nanmedian(steps)) if len(steps) else 0.0
     if not step > 0:
-        return np.asarray(np.arange(len(t)) / hertz), [f"times of {column!r} left aside, as {say('rate', hertz)} says"]
+        return np.asarray(np.arange(len(t)) / hertz), [
+            f"times of {column!r} left aside, as {assign('rate', hertz)} says"
+        ]
     same = abs(step * hertz - 1) <= 0.01
     counts = steps * hertz if same else steps / step
     near = ~(np.abs(counts) > GAP)
@@ -87,7 +89,9 @@ def _count(t: Array, hertz: float, column: str) -> tuple[Array, list[str]]:
     whole = np.maximum(np.round(counts), 1) if np.nanmedian(off) < 0.1 else 1.0
     even = np.concatenate([[0.0], np.cumsum(np.where(near, whole, counts))]) / hertz
     other = "" if same else f", not {step:.4g} s"
-    return even, [f"times of {column!r} taken at even steps of {1 / hertz:.6g} s{other}, as {say('rate', hertz)} says"]
+    return even, [
+        f"times of {column!r} taken at even steps of {1 / hertz:.6g} s{other}, as {assign('rate', hertz)} says"
+    ]
 
 
 def shift_torques(log: Log, lag: float) -> Log:
@@ -114,9 +118,11 @@ def cut_window(t: Array, window: tuple[float | None, float | None] | None) -> tu
     end = float(np.nanmax(since, initial=0.0))
     if not inside.any():
         raise InputError(
-            f"{call('window')}: nothing of the log, which lasts {end:.4g} s, lies from {low:g} to {high:g} s"
+            "out-of-range",
+            "window",
+            problem=f"{mention('window')}: nothing of the log, lasting {end:.4g} s, lies from {low:g} to {high:g} s",
         )
-    shown = f"{call('window')} {max(low, 0.0):g} … {min(high, end):.6g} s"
+    shown = f"{mention('window')} {max(low, 0.0):g} … {min(high, end):.6g} s"
     return rows[inside], [f"{shown}: {int(inside.sum())} of {len(t)} rows"]
 
 
@@ -143,12 +149,18 @@ def drop_undated(table: Table, t: Array, rows: Integers, bad_rows: str) -> tuple
     k = int(rows[~good][0])
     if not good.any():
         raise InputError(
-            f"{table.place(k)}: the time is {t[k]}, and no row has a usable one; give the sampling rate, {say('rate')} "
-            f"[Hz], and {say('columns', {'t': None})} if the samples are even"
+            "not-finite",
+            "t",
+            problem=f"{table.place(k)}: the time is {t[k]}, and no row has a usable one; give the sampling rate, "
+            f"{assign('rate')} "
+            f"[Hz], and {assign('columns', {'t': None})} if the samples are even",
         )
     if bad_rows == "refuse":
         raise InputError(
-            f"{table.place(k)}: the time is {t[k]}; mend the log, or leave such rows out with {say('bad_rows', 'drop')}"
+            "not-finite",
+            "bad_rows",
+            problem=f"{table.place(k)}: the time is {t[k]}; mend the log, or leave such rows out with "
+            f"{assign('bad_rows', 'drop')}",
         )
     return rows[good], [f"{int((~good).sum())} rows without a time left out, the first: {table.place(k)}"]
 
@@ -159,7 +171,7 @@ def order_rows(table: Table, t: Array, rows: Integers, q: Sequence[int]) -> tupl
     the same as the row before, time included, are left out."""
     t = t[rows]
     if not len(t) or np.ptp(t) <= 0:
-        raise InputError(f"{table.source}: the times do not increase: {t[0]:g} … {t[-1]:g}")
+        raise InputError("wrong-order", "t", problem=f"{table.source}: the times do not increase: {t[0]:g} … {t[-1]:g}")
     again = np.zeros(len(t), bool)
     again[1:] = (np.diff(t) == 0) & (np.diff(table.values[rows], axis=0) == 0).all(axis=1)
     notes = [f"{int(again.sum())} rows are the same as the row before, time included, and are left out"] * bool(
@@ -208,8 +220,11 @@ def increasing_rows(t: Array, source: str) -> Integers:
     if not len(rows) or np.abs(rows - finite).max() > LATE:
         why = "its clock starts anew" if len(rows) else "it has no times"
         raise InputError(
-            f"{source}: {why}, and its signals have clocks of their own, so that they cannot be matched by time. Split "
-            "the log where the clock starts anew, or record all signals with one clock."
+            "wrong-order",
+            "t",
+            problem=f"{source}: {why}, and its signals have clocks of their own, so that they cannot be matched "
+            "by time. Split "
+            "the log where the clock starts anew, or record all signals with one clock.",
         )
     rows = rows[np.append(True, np.diff(t[rows]) > 0)]
     return rows[np.append(True, np.diff(t[rows]) > SAME * np.median(np.diff(t[rows])))] if len(rows) > 1 else rows
@@ -241,13 +256,19 @@ def common_step(t: Array, source: str = "", describe: Callable[[int, int], str] 
         k = int(np.argmax(steps))
         where = describe(k, k + 1) if describe else f"{steps[k]:.3g} s after t = {t[k]:.10g} s"
         raise InputError(
-            f"{source or 'the log'}: the times jump by {where}, at steps of {middle:.3g} s. Correct or remove that row."
+            "wrong-value",
+            "t",
+            problem=f"{source or 'the log'}: the times jump by {where}, at steps of {middle:.3g} s. Correct or "
+            "remove that row.",
         )
     step = _find_step(t, steps, middle) if SANE[0] <= middle <= SANE[1] else middle
     if not SANE[0] <= step <= SANE[1]:
         raise InputError(
-            f"{source or 'the log'}: the times have steps of {step:.3g} s, which no log of a robot has: say their "
-            f"unit, {say('units', {'t': ...})}, or {say('rate')} [Hz] and {say('columns', {'t': None})}"
+            "wrong-unit",
+            "units",
+            problem=f"{source or 'the log'}: the times have steps of {step:.3g} s, which no log of a robot has: "
+            "say their "
+            f"unit, {assign('units', {'t': ...})}, or {assign('rate')} [Hz] and {assign('columns', {'t': None})}",
         )
     return step
 
@@ -332,7 +353,10 @@ def make_even(
     uneven = spread > EVEN
     if uneven and resample == "refuse":
         raise InputError(
-            f"{table.source}: the samples are uneven: steps {steps.min():.3g} … {steps[steps < GAP * step].max():.3g} s"
+            "wrong-value",
+            "resample",
+            problem=f"{table.source}: the samples are uneven: steps {steps.min():.3g} … "
+            f"{steps[steps < GAP * step].max():.3g} s",
         )
     if uneven:
         off = int((jitter > EVEN).sum())
@@ -355,9 +379,12 @@ def make_even(
     if size > len(t) + max(len(t), MAX_FILLED):
         longest = int(np.argmax(np.diff(t)))
         raise InputError(
-            f"{table.source}: {size - len(t)} samples are missing between its {len(t)} rows at steps of {step:.3g} s; "
-            f"the longest step is {describe_step(longest, longest + 1)}. Give the sampling rate, {say('rate')} [Hz], "
-            f"and {say('columns', {'t': None})} if the samples are even."
+            "too-few",
+            "gaps",
+            problem=f"{table.source}: {size - len(t)} samples are missing between its {len(t)} rows at steps of "
+            f"{step:.3g} s; "
+            f"the longest step is {describe_step(longest, longest + 1)}. Give the sampling rate, {assign('rate')} [Hz] "
+            f"and {assign('columns', {'t': None})} if the samples are even.",
         )
     grid = _grid(place, holes)
     if holes:
@@ -365,7 +392,11 @@ def make_even(
         shown = "; ".join(describe_step(int(a), int(b)) for a, b in ends)
         what = f"{len(holes)} gap{'s' if len(holes) > 1 else ''} in the times: {shown}{'; …' * (len(holes) > SHOWN)}"
         if gaps == "refuse":
-            raise InputError(f"{table.source}: {what}; {say('gaps', 'cut')} reads the pieces between them")
+            raise InputError(
+                "too-few",
+                "gaps",
+                problem=f"{table.source}: {what}; {assign('gaps', 'cut')} reads the pieces between them",
+            )
         notes.append(f"{what}; the {len(holes) + 1} pieces are kept apart")
     missing = len(np.setdiff1d(grid, place, assume_unique=True))
     notes += [f"{missing} missing samples filled in"] if missing else []

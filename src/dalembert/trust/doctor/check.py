@@ -267,6 +267,7 @@ def _unreadable(file: str, refusal: str, identifier: str) -> Document:
 def _note_sentence(document: Document, identifier: str, who: str, text: str) -> None:
     """A loader's sentence, "place: what is wrong; what would be right"."""
     place, rest = _split_place(text, document.file)
+    rest = re.sub(r"\. ([A-Z])([^.]*)\.$", lambda m: f"; {m[1].lower()}{m[2]}", rest)
     at = xml.Element(document.root.tag, {}, place)
     document.note(identifier, at, who, rest if "; " in rest else f"{rest}; correct it there")
 

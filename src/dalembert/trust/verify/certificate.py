@@ -26,6 +26,8 @@ MAX_NAMED_METHODS = 4  # methods that a sentence names before it counts the rest
 BY_LINKS = "Lagrange, link by link"
 AGAIN = "file read again"
 
+CERTIFICATE_SCHEMA = 1  # of the JSON file; it rises when a key is removed, renamed or changes its meaning
+
 
 @dataclass(frozen=True)
 class Agreement:

@@ -1,4 +1,4 @@
-"""Poses and twists as arrays: making them, the exponential map, screws. All broadcast over leading dimensions."""
+"""Poses and twists (SE(3)) as arrays: poses, the exponential map, screws. All broadcast over leading dimensions."""
 
 from __future__ import annotations
 
