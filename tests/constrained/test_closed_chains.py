@@ -11,6 +11,7 @@ import dalembert as dl
 from dalembert.constrained import Constrained, hold
 from dalembert.lagrange import examples
 from dalembert.simulation.fixed_step import integrate
+from errors import raises
 
 MECHANISMS = ["four-bar", "five-bar", "parallelogram-arm", "delta", "stewart"]
 FREEDOMS = {"four-bar": 1, "five-bar": 2, "parallelogram-arm": 4, "delta": 3, "stewart": 6}
@@ -80,7 +81,7 @@ def test_driven_by_the_independent_joints_alone(closed):
     again = s.forward_dynamics(q, qd, tau).qdd
     np.testing.assert_allclose(again, qdd, rtol=0, atol=1e-8 * (1 + np.abs(qdd).max()))
     if len(drives) > 1:
-        with pytest.raises(dl.SingularityError, match="cannot make this motion"):
+        with raises(dl.SingularityError, "infeasible actuated"):
             s.inverse_dynamics(q, qd, qdd, actuated=drives[:-1])
 
 
@@ -204,7 +205,7 @@ def test_four_bar_swings_as_its_own_pendulum():
 # ------------------------------------------------------------------------------------------------------- bad input
 def test_a_loop_that_cannot_close_is_refused_by_name():
     far = Constrained(dl.load("planar-2r"), hold("ball", at=(10.0, 0, 0), name="far post"))
-    with pytest.raises(dl.InputError, match="'far post: x' off by"):
+    with raises(dl.InputError, "infeasible q"):
         far.close([0.3, 0.4])
     certificate = far.close([0.3, 0.4], strict=False)
     assert not certificate and certificate.residual > 1 and "do not reach" in certificate.messages[0]
@@ -215,7 +216,7 @@ def test_a_crank_that_cannot_get_there_is_refused():
     """The rocker of a crank-rocker does not go round."""
     s = Constrained(dl.load("four-bar"))
     q = s.close().q
-    with pytest.raises(dl.InputError, match="with 'rocker' held"):
+    with raises(dl.InputError, "infeasible q"):
         s.close(q + np.array([0, 0, math.pi]), fixed=["rocker"])
 
 
@@ -265,7 +266,7 @@ def test_a_drive_at_its_dead_center_is_refused():
     th = math.acos(0.69 / 0.84)
     q = np.array([th, 0.0, math.atan2(0.7 * math.sin(th), 0.7 * math.cos(th) - 0.6)])
     assert np.abs(s.residual(q)).max() < 1e-15
-    with pytest.raises(dl.SingularityError, match="cannot make this motion"):
+    with raises(dl.SingularityError, "infeasible actuated"):
         s.inverse_dynamics(q, 0 * q, 0 * q, actuated=["rocker"])
 
 
@@ -274,7 +275,7 @@ def test_a_singular_five_bar_is_refused():
     s = Constrained(dl.load("five-bar"))
     assert s.generic_rank == 2
     q = np.array([1.0, 1.0, 0.0, 0.0])
-    with pytest.raises(dl.SingularityError, match="of 2 independent rows 1 are left"):
+    with raises(dl.SingularityError, "singular q"):
         s.forward_dynamics(q, [1, 0.5, 0.5, -0.5], [1, 0, 0, 0])
 
 
@@ -313,7 +314,7 @@ def test_half_a_turn_off_is_refused_by_the_dynamics():
     arm = dl.Robot.from_dh([{"a": 1.0, "inertial": body}] * 3, gravity=(0, 0, 0))
     x = np.array([0.3, 0.5, 0.7])
     s = Constrained(arm, hold("weld", at=arm.fk(x) @ dl.pose(rpy=(0, 0, math.pi))))
-    with pytest.raises(dl.InputError, match="half a turn off"):
+    with raises(dl.InputError, "wrong-value q"):
         s.forward_dynamics(x, 0 * x, [1, 0, 0])
 
 
@@ -341,9 +342,9 @@ def test_mechanisms_of_any_size(factor):
     big = Constrained(dl.load("four-bar"))
     np.testing.assert_allclose(q, big.close(big.robot.home + np.array([0.1, 0, 0]), fixed=["crank"]).q, atol=1e-10)
     assert s.freedoms(q) == 1
-    with pytest.raises(dl.InputError, match="does not obey"):
+    with raises(dl.InputError, "wrong-value q"):
         s.forward_dynamics(q + np.array([0.1, 0, 0]), 0 * q, 0 * q)
-    with pytest.raises(dl.SingularityError, match="no joints cannot make"):
+    with raises(dl.SingularityError, "infeasible actuated"):
         s.inverse_dynamics(q, 0 * q, 0 * q, actuated=[])
 
 
@@ -411,7 +412,7 @@ def test_equations_of_a_closed_chain():
     from dalembert.constrained import holonomic
 
     root = Constrained(dl.load("planar-2r"), holonomic(lambda q: scalar.sqrt(q[0] * q[0] + 1.0) - 1.2))
-    with pytest.raises(dl.InputError, match="not a polynomial"):
+    with raises(dl.InputError, "unsupported constraints"):
         root.equations().sympy("A")
 
 
@@ -444,7 +445,7 @@ def test_numpy_numbers_are_numbers():
     s = Constrained(dl.load("planar-2r"), couple({"joint1": np.int64(2), "joint2": np.float32(1)}, np.float64(0.5)))
     assert s.jacobian([0.1, 0.2]).tolist() == [[2.0, 1.0]]
     for wrong in (3, ["joint1"]):
-        with pytest.raises(dl.InputError, match="maps joints to factors"):
+        with raises(dl.InputError, "wrong-type factors"):
             couple(wrong)
-    with pytest.raises(dl.InputError, match="value of a coupling"):
+    with raises(dl.InputError, "wrong-type value"):
         couple({"joint1": 1.0}, "x")

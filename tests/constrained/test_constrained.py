@@ -12,6 +12,7 @@ import dalembert as dl
 from dalembert.algorithms import relations
 from dalembert.constrained import Constrained, channel, couple, hold, holonomic, pfaffian, plane
 from dalembert.describe.description import LOOP_KINDS
+from errors import raises
 from trees import random_tree
 
 
@@ -313,7 +314,7 @@ def test_wrench_at_the_tip_of_a_stretched_or_short_arm():
     s = Constrained(arm, holonomic(height, frames=[None]))
     wanted = [0, -3, 0, 0, 0, -1.5 * np.cos(0.2)]
     np.testing.assert_allclose(s.tip_wrench([0.2, 0, 0], [3.0]), wanted, atol=1e-14)
-    with pytest.raises(dl.SingularityError, match="in the rows vx, vy does what the constraints do"):
+    with raises(dl.SingularityError, "infeasible frame"):
         s.tip_wrench([0.2, 0.3, 0.5], [3.0], rows=("vx", "vy"))  # the moment would be lost
     base = Constrained(arm, couple({"joint1": 1.0}))
     F = base.tip_wrench([0.2, 0.3, 0.5], [2.0])
@@ -392,19 +393,19 @@ def test_redundant_rows_are_named_and_change_nothing():
 
 def test_contradictory_constraints_are_named():
     s = Constrained(point_arm(), [plane((1, 0, 0), (1, 0, 0)), plane((1.2, 0, 0), (1, 0, 0))])
-    with pytest.raises(dl.InputError, match=r"'plane2: along' is off by -0\.2"):
+    with raises(dl.InputError, "wrong-value q"):
         s.forward_dynamics(Q, QD, [0, 0])
-    with pytest.raises(dl.InputError, match="cannot be closed from here"):
+    with raises(dl.InputError, "infeasible q"):
         s.close(Q)
 
 
 def test_rates_that_break_a_constraint_are_named():
     s = in_channel()
-    with pytest.raises(dl.InputError, match="qd does not obey the constraints.*'channel: along'"):
+    with raises(dl.InputError, "wrong-value qd"):
         s.forward_dynamics(Q, [0.0, 1.0], [0, 0])
-    with pytest.raises(dl.InputError, match=r"in state \(1,\)"):
+    with raises(dl.InputError, "wrong-value qd"):
         s.forward_dynamics(Q, [[1.0, 0.0], [0.0, 1.0]], [0, 0])
-    with pytest.raises(dl.InputError, match="qdd does not obey the constraints"):
+    with raises(dl.InputError, "wrong-value qdd"):
         s.inverse_dynamics(Q, QD, [0.0, 0.0])
 
 
@@ -412,7 +413,7 @@ def test_singular_states_are_refused():
     """A stretched arm whose tip slides across: both rows depend on each other there but ask for different things."""
     arm = point_arm()
     s = Constrained(arm, [plane((2, 0, 0), (1, 0, 0)), couple({"joint1": 1.0, "joint2": 0.5}, 0.0)])
-    with pytest.raises(dl.SingularityError, match="are singular: of 2 independent rows 1 are left"):
+    with raises(dl.SingularityError, "singular q"):
         s.forward_dynamics([0.0, 0.0], [1.0, -2.0], [0, 0])
 
 
@@ -433,33 +434,33 @@ def test_nan_gives_nan_in_that_state_alone():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: Constrained(point_arm()), "nothing to constrain"),
-        (lambda: Constrained(point_arm(), ["plane"]), "must be made by"),
-        (lambda: hold("wled"), "did you mean 'weld'"),
-        (lambda: hold("distance"), "needs length="),
-        (lambda: hold("ball", length=1.0), "has no length"),
-        (lambda: hold("plane", axis=(0, 0, 0)), "axis is zero"),
-        (lambda: hold("weld", at=np.eye(3)), "a position"),
-        (lambda: hold("weld", at=2 * np.eye(4)), "a rotation that is one"),
-        (lambda: Constrained(point_arm(), hold("ball", "tol")), "unknown frame"),
-        (lambda: Constrained(point_arm(), hold("ball", to=point_arm().tip)), "fixed to already"),
-        (lambda: couple({}), "at least one joint"),
-        (lambda: couple({"joint1": math.nan}), "finite"),
-        (lambda: Constrained(point_arm(), couple({"joint3": 1.0})), "unknown joint"),
-        (lambda: Constrained(point_arm(), pfaffian(lambda q: [1.0])), "rows of 1 numbers"),
-        (lambda: Constrained(point_arm(), holonomic(lambda q: q[7])), "failed on q"),
-        (lambda: Constrained(point_arm(), holonomic(lambda q: [])), "has no rows"),
-        (lambda: in_channel().forward_dynamics(Q, QD, [1]), "tau has shape"),
-        (lambda: in_channel().inverse_dynamics(Q, QD, QD, [1, 2]), "one per row of the constraints"),
-        (lambda: in_channel().forward_dynamics(Q, QD, QD, alpha=-1), "alpha is -1.0; it must not be less than 0"),
-        (lambda: in_channel().forward_dynamics(Q, QD, QD, wrenches={"tol0": np.zeros(6)}), "unknown frame"),
-        (lambda: in_channel().kernel("foward_dynamics"), "did you mean"),
-        (lambda: in_channel().flow(stabilize="baumgart"), "did you mean 'baumgarte'"),
-        (lambda: in_channel().close(Q, fixed=["joint1", "joint3"]), "unknown joint"),
-        (lambda: in_channel().close([np.nan, 0]), r"q\[0\] is nan; it must be a finite number"),
-        (lambda: in_channel().equations().sympy("lamda"), "did you mean 'lambda'"),
+        (lambda: Constrained(point_arm()), "missing constraints"),
+        (lambda: Constrained(point_arm(), ["plane"]), "wrong-type constraints"),
+        (lambda: hold("wled"), "unknown-name"),
+        (lambda: hold("distance"), "conflict length"),
+        (lambda: hold("ball", length=1.0), "conflict length"),
+        (lambda: hold("plane", axis=(0, 0, 0)), "out-of-range axis"),
+        (lambda: hold("weld", at=np.eye(3)), "wrong-shape at"),
+        (lambda: hold("weld", at=2 * np.eye(4)), "wrong-value at"),
+        (lambda: Constrained(point_arm(), hold("ball", "tol")), "unknown-name"),
+        (lambda: Constrained(point_arm(), hold("ball", to=point_arm().tip)), "conflict frame"),
+        (lambda: couple({}), "missing factors"),
+        (lambda: couple({"joint1": math.nan}), "not-finite factors"),
+        (lambda: Constrained(point_arm(), couple({"joint3": 1.0})), "unknown-name"),
+        (lambda: Constrained(point_arm(), pfaffian(lambda q: [1.0])), "wrong-shape function"),
+        (lambda: Constrained(point_arm(), holonomic(lambda q: q[7])), "failed function"),
+        (lambda: Constrained(point_arm(), holonomic(lambda q: [])), "wrong-shape function"),
+        (lambda: in_channel().forward_dynamics(Q, QD, [1]), "wrong-shape tau"),
+        (lambda: in_channel().inverse_dynamics(Q, QD, QD, [1, 2]), "wrong-shape multipliers"),
+        (lambda: in_channel().forward_dynamics(Q, QD, QD, alpha=-1), "out-of-range alpha"),
+        (lambda: in_channel().forward_dynamics(Q, QD, QD, wrenches={"tol0": np.zeros(6)}), "unknown-name"),
+        (lambda: in_channel().kernel("foward_dynamics"), "unknown-name"),
+        (lambda: in_channel().flow(stabilize="baumgart"), "unknown-name"),
+        (lambda: in_channel().close(Q, fixed=["joint1", "joint3"]), "unknown-name"),
+        (lambda: in_channel().close([np.nan, 0]), "not-finite q"),
+        (lambda: in_channel().equations().sympy("lamda"), "unknown-name"),
     ],
 )
 def test_bad_input_is_named(make, text):
-    with pytest.raises(dl.DalembertError, match=text):
+    with raises(dl.DalembertError, text):
         make()

@@ -10,6 +10,7 @@ import sympy as sp
 
 import dalembert as dl
 from dalembert.errors import SingularityError
+from errors import raises
 
 x, y = dl.lagrange.coordinates("x y")
 xd, yd = dl.lagrange.rate(x), dl.lagrange.rate(y)
@@ -21,106 +22,83 @@ S, bodies = dl.LagrangianSystem, dl.LagrangianSystem.from_bodies
 circle = x**2 + y**2 - l**2
 
 REFUSED = {
-    "no inertia": (
-        lambda: S((x, y), m * xd**2 / 2, k * y**2),
-        "coordinate 'y' has no inertia: the kinetic energy does not contain yd",
-    ),
-    "no inertia of its own": (lambda: S((x, y), m * (xd + yd) ** 2 / 2), "does not tell x from y"),
-    "negative": (lambda: S((x, y), xd**2 - yd**2), "the kinetic energy is negative"),
-    "cubic": (lambda: S(x, xd**3), "is not quadratic in the velocities"),
-    "relativistic": (lambda: S(x, -m * sp.sqrt(1 - xd**2)), "is not quadratic in the velocities"),
-    "twice": (lambda: S((x, x), xd**2), "the name 'x' is used twice"),
-    "velocity's name": (lambda: S("x xd", xd**2), "the name 'xd' is used twice"),
-    "two symbols": (
-        lambda: S(x, m * xd**2, sp.Symbol("m") * x),
-        "the name 'm' is used twice, by two different SymPy symbols (positive and no assumptions)",
-    ),
-    "another x": (lambda: S(x, xd**2, sp.Symbol("x")), "the name 'x' is used twice"),
-    "parameter": (lambda: S(x, m * xd**2, parameters={"x": 1}), "the name 'x' is used twice"),
-    "parameter twice": (lambda: S(x, m * xd**2, parameters={"m": 1, m: 1}), "'m' is used twice"),
-    "input's name": (lambda: S(x, xd**2, forces=[y], inputs=[x]), "the name 'x' is used twice"),
-    "input twice": (lambda: S(x, xd**2, forces=[y], inputs="y y"), "the name 'y' is used twice"),
-    "reserved": (lambda: S(x, xd**2, sp.Symbol("tau1") * x), "the name 'tau1' is used twice"),
-    "function's name": (lambda: S(f(t), sp.diff(f(t), t) ** 2, sp.Symbol("f")), "'f' is used twice"),
-    "potential": (lambda: S(x, xd**2, x * xd), "the potential energy, x*xd, contains the velocity xd"),
-    "input in K": (lambda: S(x, m * xd**2, inputs=[m]), "contains the input m: inputs act through"),
-    "idle input": (lambda: S(x, xd**2, forces=[y], inputs="y u"), "the input u does nothing: no force in forces="),
-    "force in u²": (lambda: S(x, xd**2, forces=[m**2], inputs=[m]), "is not linear in the inputs m"),
-    "repeated": (
-        lambda: S((x, y), K2, constraints=[circle, (2 * circle).expand()]),
-        "constraint 2 (-2*l**2 + 2*x**2 + 2*y**2 = 0) follows from those before it",
-    ),
-    "contradiction": (
-        lambda: S((x, y), K2, constraints=[x - y, x - y - l]),
-        "contradicts those before it: the rows of A are dependent in every state, and multipliers "
-        "undefined; they cannot hold at once",
-    ),
-    "dependent row": (
-        lambda: S((x, y), K2, constraints=[x - y], pfaffian=[xd - yd]),
-        "pfaffian constraint 1 follows from those before it",
-    ),
+    "no inertia": (lambda: S((x, y), m * xd**2 / 2, k * y**2), "not-physical kinetic"),
+    "no inertia of its own": (lambda: S((x, y), m * (xd + yd) ** 2 / 2), "not-physical kinetic"),
+    "negative": (lambda: S((x, y), xd**2 - yd**2), "not-physical kinetic"),
+    "cubic": (lambda: S(x, xd**3), "wrong-value kinetic"),
+    "relativistic": (lambda: S(x, -m * sp.sqrt(1 - xd**2)), "wrong-value kinetic"),
+    "twice": (lambda: S((x, x), xd**2), "duplicate coordinates"),
+    "velocity's name": (lambda: S("x xd", xd**2), "duplicate coordinates"),
+    "two symbols": (lambda: S(x, m * xd**2, sp.Symbol("m") * x), "duplicate parameters"),
+    "another x": (lambda: S(x, xd**2, sp.Symbol("x")), "duplicate parameters"),
+    "parameter": (lambda: S(x, m * xd**2, parameters={"x": 1}), "duplicate parameters"),
+    "parameter twice": (lambda: S(x, m * xd**2, parameters={"m": 1, m: 1}), "duplicate parameters"),
+    "input's name": (lambda: S(x, xd**2, forces=[y], inputs=[x]), "duplicate inputs"),
+    "input twice": (lambda: S(x, xd**2, forces=[y], inputs="y y"), "duplicate inputs"),
+    "reserved": (lambda: S(x, xd**2, sp.Symbol("tau1") * x), "duplicate parameters"),
+    "function's name": (lambda: S(f(t), sp.diff(f(t), t) ** 2, sp.Symbol("f")), "duplicate coordinates"),
+    "potential": (lambda: S(x, xd**2, x * xd), "wrong-value the potential energy"),
+    "input in K": (lambda: S(x, m * xd**2, inputs=[m]), "wrong-value the kinetic energy"),
+    "idle input": (lambda: S(x, xd**2, forces=[y], inputs="y u"), "no-effect inputs"),
+    "force in u²": (lambda: S(x, xd**2, forces=[m**2], inputs=[m]), "wrong-value forces"),
+    "repeated": (lambda: S((x, y), K2, constraints=[circle, (2 * circle).expand()]), "singular constraints"),
+    "contradiction": (lambda: S((x, y), K2, constraints=[x - y, x - y - l]), "singular constraints"),
+    "dependent row": (lambda: S((x, y), K2, constraints=[x - y], pfaffian=[xd - yd]), "singular constraints"),
     "inconsistent": (
         lambda: S((x, y), K2, constraints=[x**2 + y**2 + l**2], parameters={m: 1, l: 1}),
-        "the constraints are inconsistent: no configuration satisfies l**2 + x**2 + y**2 = 0",
+        "infeasible constraints",
     ),
-    "no gradient": (
-        lambda: S((x, y), K2, constraints=[(x - y) ** 2], parameters={m: 1}),
-        "the rows of A are dependent",
+    "no gradient": (lambda: S((x, y), K2, constraints=[(x - y) ** 2], parameters={m: 1}), "singular constraints"),
+    "empty": (lambda: S((x, y), K2, constraints=[l - 2]), "no-effect constraints"),
+    "too many": (lambda: S(x, xd**2, constraints=[x - 1, x**2 - 1]), "too-large constraints"),
+    "velocity held": (lambda: S((x, y), K2, constraints=[x * yd]), "wrong-value constraint 1"),
+    "not Pfaffian": (lambda: S((x, y), K2, pfaffian=[xd**2 - yd]), "wrong-value pfaffian constraint 1"),
+    "affine": (lambda: S((x, y), K2, pfaffian=[xd - 1]), "wrong-value pfaffian constraint 1"),
+    "short row": (lambda: S((x, y), K2, pfaffian=[[1]]), "wrong-shape pfaffian constraint 1"),
+    "row with velocity": (lambda: S((x, y), K2, pfaffian=[[xd, 1]]), "wrong-value pfaffian constraint 1"),
+    "forces": (lambda: S((x, y), K2, forces=[m]), "wrong-shape forces"),
+    "a point of four": (lambda: S(x, xd**2, forces=[((1, 0), (x, 0, 0, 0))]), "wrong-shape the point of force 1"),
+    "time": (lambda: S(x, xd**2, x * sp.sin(t)), "unsupported the potential energy"),
+    "time itself": (lambda: S("t", xd**2), "wrong-value coordinates"),
+    "acceleration": (lambda: S(x, xd**2, dl.lagrange.rate(xd)), "wrong-value the potential energy"),
+    "forgotten": (lambda: S(x, xd**2, f(t)), "missing coordinates"),
+    "text": (lambda: S(x, "xd**2"), "wrong-type the kinetic energy"),
+    "a list": (lambda: S(x, [xd**2]), "wrong-type the kinetic energy"),
+    "a matrix": (lambda: S(x, sp.Matrix([xd**2])), "wrong-shape the kinetic energy"),
+    "infinite": (lambda: S(x, xd**2, sp.oo), "not-finite the potential energy"),
+    "nothing": (lambda: S((), 0), "missing coordinates"),
+    "a number": (lambda: S([3], 0), "wrong-type coordinates"),
+    "no sequence": (lambda: S(3, 0), "wrong-type coordinates"),
+    "value": (lambda: S(x, m * xd**2, parameters={m: "big"}), "wrong-type parameter 'm'"),
+    "no mapping": (lambda: S(x, m * xd**2, parameters=[1]), "wrong-type parameters"),
+    "names": (lambda: dl.lagrange.coordinates(""), "wrong-type names"),
+    "rate": (lambda: dl.lagrange.rate(x * y), "missing coordinates"),
+    "body": (lambda: bodies(x, [3]), "wrong-type bodies"),
+    "position": (lambda: bodies(x, dl.lagrange.Particle(m, x)), "wrong-shape the position of a body"),
+    "mass": (lambda: bodies(x, dl.lagrange.Particle("m", (x,))), "wrong-type the mass of a body"),
+    "no body": (lambda: bodies(x, 3), "wrong-type bodies"),
+    "gravity": (lambda: bodies(x, dl.lagrange.Particle(m, (x,)), 9.81), "wrong-shape gravity"),
+    "imaginary": (lambda: S(x, sp.I * xd**2), "wrong-value the kinetic energy"),
+    "rate of text": (lambda: dl.lagrange.rate("x"), "wrong-type x"),
+    "no turn": (lambda: bodies(x, dl.lagrange.RigidBody(m, 1, (x,))), "conflict angle"),
+    "planar 3×3": (lambda: bodies(x, dl.lagrange.RigidBody(m, sp.eye(3), (x,), angle=x)), "wrong-shape inertia"),
+    "no rotation": (
+        lambda: bodies(x, dl.lagrange.RigidBody(m, sp.eye(3), (x,), 2 * sp.eye(3))),
+        "wrong-value rotation",
     ),
-    "empty": (lambda: S((x, y), K2, constraints=[l - 2]), "restricts no coordinate"),
-    "too many": (lambda: S(x, xd**2, constraints=[x - 1, x**2 - 1]), "leave nothing that moves"),
-    "velocity held": (lambda: S((x, y), K2, constraints=[x * yd]), "use pfaffian= for constraints"),
-    "not Pfaffian": (lambda: S((x, y), K2, pfaffian=[xd**2 - yd]), "is not linear in the velocities"),
-    "affine": (lambda: S((x, y), K2, pfaffian=[xd - 1]), "is not linear in the velocities"),
-    "short row": (lambda: S((x, y), K2, pfaffian=[[1]]), "has 1 entries; a row of A has one per coord"),
-    "row with velocity": (lambda: S((x, y), K2, pfaffian=[[xd, 1]]), "contains the velocity xd"),
-    "forces": (lambda: S((x, y), K2, forces=[m]), "forces are 2 generalized forces, one per coordinate"),
-    "a point of four": (lambda: S(x, xd**2, forces=[((1, 0), (x, 0, 0, 0))]), "the point of force 1 must be"),
-    "time": (lambda: S(x, xd**2, x * sp.sin(t)), "depends on time explicitly"),
-    "time itself": (lambda: S("t", xd**2), "stands for time"),
-    "acceleration": (lambda: S(x, xd**2, dl.lagrange.rate(xd)), "contains the acceleration xdd"),
-    "forgotten": (lambda: S(x, xd**2, f(t)), "contains f(t), which moves but is not among the coord"),
-    "text": (lambda: S(x, "xd**2"), "must be a SymPy expression, not text"),
-    "a list": (lambda: S(x, [xd**2]), "must be a SymPy expression or a number, got list"),
-    "a matrix": (lambda: S(x, sp.Matrix([xd**2])), "must be one SymPy expression"),
-    "infinite": (lambda: S(x, xd**2, sp.oo), "is not finite"),
-    "nothing": (lambda: S((), 0), "at least one coordinate"),
-    "a number": (lambda: S([3], 0), "a coordinate is a SymPy symbol or a function of time"),
-    "no sequence": (lambda: S(3, 0), "coordinates must be a sequence of SymPy symbols"),
-    "value": (lambda: S(x, m * xd**2, parameters={m: "big"}), "parameter 'm' must be a finite number"),
-    "no mapping": (lambda: S(x, m * xd**2, parameters=[1]), "parameters map symbols to numbers"),
-    "names": (lambda: dl.lagrange.coordinates(""), "coordinates are made from their names"),
-    "rate": (lambda: dl.lagrange.rate(x * y), "needs to know what moves"),
-    "body": (lambda: bodies(x, [3]), "bodies are Particle or RigidBody objects, not int"),
-    "position": (lambda: bodies(x, dl.lagrange.Particle(m, x)), "the position of a body must be a vector"),
-    "mass": (
-        lambda: bodies(x, dl.lagrange.Particle("m", (x,))),
-        "the mass of a body must be a SymPy expression or a number",
-    ),
-    "no body": (lambda: bodies(x, 3), "bodies are Particle or RigidBody objects, not int"),
-    "gravity": (
-        lambda: bodies(x, dl.lagrange.Particle(m, (x,)), 9.81),
-        "gravity must be a vector of one to three components",
-    ),
-    "imaginary": (lambda: S(x, sp.I * xd**2), "contains the imaginary unit"),
-    "rate of text": (lambda: dl.lagrange.rate("x"), "rate is of a coordinate, an expression or a vector"),
-    "no turn": (lambda: bodies(x, dl.lagrange.RigidBody(m, 1, (x,))), "give one of them"),
-    "planar 3×3": (lambda: bodies(x, dl.lagrange.RigidBody(m, sp.eye(3), (x,), angle=x)), "one moment of in"),
-    "no rotation": (lambda: bodies(x, dl.lagrange.RigidBody(m, sp.eye(3), (x,), 2 * sp.eye(3))), "RᵀR is not"),
     "asymmetric": (
         lambda: bodies(x, dl.lagrange.RigidBody(m, [[1, 1, 0], [0, 1, 0], [0, 0, 1]], (x,), sp.eye(3))),
-        "an inertia matrix is symmetric",
+        "wrong-value inertia",
     ),
-    "small": (lambda: bodies(x, dl.lagrange.RigidBody(m, 1, (x,), sp.eye(3))), "inertia must be a 3×3"),
+    "small": (lambda: bodies(x, dl.lagrange.RigidBody(m, 1, (x,), sp.eye(3))), "wrong-shape inertia"),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused_with_a_sentence(case):
-    make, words = REFUSED[case]
-    with pytest.raises(dl.InputError) as caught:
+    make, fields = REFUSED[case]
+    with raises(dl.InputError, fields):
         make()
-    assert words in str(caught.value), str(caught.value)
 
 
 def spring():
@@ -128,59 +106,54 @@ def spring():
 
 
 def test_numbers_need_numbers():
-    with pytest.raises(dl.InputError, match=r"k, m of 'spring' have no number.*with_parameters\(k=…\)"):
+    with raises(dl.InputError, "missing k"):
         spring().mass_matrix([0.0])
     half = spring().with_parameters(m=2)
-    with pytest.raises(dl.InputError, match=r"it is not a coordinate \(x\)"):
+    with raises(dl.InputError, "missing k"):
         half.mass_matrix([0.0])
     assert [s.name for s in half.free_parameters] == ["k"] and half.parameters == {m: 2.0}
     whole = half.with_parameters({k: sp.Rational(9, 2)})
     assert whole.forward_dynamics([1.0], [0.0], [0.0]) == [-2.25]
-    with pytest.raises(dl.UnknownNameError, match="unknown parameter of 'spring' 'kk'; did you mean 'k'"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         half.with_parameters(kk=1)
 
 
 def test_functions_that_the_compiler_lacks_are_named():
-    for P, words in {
-        sp.exp(x): "exp(x) cannot be computed: the compiler has no exp",
-        sp.besselj(0, x): "has no besselj",
-        sp.Function("V")(x): "has no V",
-        (x**2 + 1) ** sp.Rational(1, 3): "whole and half powers only, not the exponent 1/3",
-    }.items():
+    for P in (sp.exp(x), sp.besselj(0, x), sp.Function("V")(x), (x**2 + 1) ** sp.Rational(1, 3)):
         system = dl.LagrangianSystem(x, xd**2, P)
-        with pytest.raises(dl.InputError) as caught:
+        with raises(dl.InputError, "unsupported expression") as caught:
             system.potential_energy([0.3])
-        assert words in str(caught.value)
+        assert caught.value.value == str(P)
     derivative = dl.LagrangianSystem(x, xd**2, sp.Function("V")(x))
-    with pytest.raises(dl.InputError, match="has no derivative of an unknown function"):
+    with raises(dl.InputError, "unsupported expression"):
         derivative.gravity_torque([0.3])
 
 
 def test_calls_are_checked_as_a_robots_are():
     system = spring().with_parameters(m=1, k=1)
-    with pytest.raises(dl.InputError, match="q has shape \\(2,\\); its last dimension must be 1"):
+    with raises(dl.InputError, "wrong-shape q"):
         system.mass_matrix([0.0, 1.0])
-    with pytest.raises(dl.InputError, match="qd is None"):
+    with raises(dl.InputError, "wrong-type qd"):
         system.coriolis_matrix([0.0], None)
-    with pytest.raises(dl.InputError, match="friction is a switch"):
+    with raises(dl.InputError, "wrong-type friction"):
         system.inverse_dynamics([0.0], [0.0], [0.0], friction=3)
-    with pytest.raises(dl.UnknownNameError, match="unknown kernel 'mass_matrx'; did you mean 'mass_matrix'"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         system.kernel("mass_matrx")
-    with pytest.raises(dl.UnknownNameError, match="unknown option of mass_matrix"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         system.kernel("mass_matrix", frame="tip")
-    with pytest.raises(dl.UnknownNameError, match="unknown optional argument of mass_matrix"):
+    with raises(dl.UnknownNameError, "unknown-name"):
         system.kernel("mass_matrix", given=("qdd",))
     for name in ("multipliers", "constraint_forces"):
-        with pytest.raises(dl.InputError, match="'spring' has no constraints"):
+        with raises(dl.InputError, "missing constraints"):
             getattr(system, name)([0.0], [0.0], [0.0])
-    with pytest.raises(dl.InputError, match="'spring' has no inputs"):
+    with raises(dl.InputError, "missing inputs"):
         system.input_matrix([0.0])
-    with pytest.raises(dl.InputError, match="'spring' has no constraints"):
+    with raises(dl.InputError, "missing constraints"):
         system.inverse_dynamics([0.0], [0.0], [0.0], [1.0])
 
 
 def test_an_inertia_that_is_zero_in_numbers():
-    with pytest.raises((dl.InputError, SingularityError), match="no inertia|divides by zero"):
+    with raises((dl.InputError, SingularityError), "not-physical kinetic"):
         spring().with_parameters(m=0, k=1).forward_dynamics([0.0], [0.0], [0.0])
 
 
@@ -200,7 +173,7 @@ def test_constraints_are_tried_though_other_parameters_are_free():
 
     x, th = dl.lagrange.coordinates("x th")
     m = sympy.Symbol("m")
-    with pytest.raises(dl.InputError, match="inconsistent"):
+    with raises(dl.InputError, "infeasible constraints"):
         dl.LagrangianSystem(
             [x, th], m * dl.lagrange.rate(x) ** 2 / 2 + dl.lagrange.rate(th) ** 2 / 2, constraints=[x**2 + th**2 + 1]
         )

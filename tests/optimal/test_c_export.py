@@ -200,13 +200,13 @@ def test_bad_states_lateness_and_a_start_elsewhere(tmp_path):
 
 def test_what_cannot_be_exported_is_told():
     control = PredictiveControl(OptimalControl(ARM, 0.3, 0.02, **COSTS))
-    with pytest.raises(InputError, match=r"x0 has shape \(3,\)"):
+    with raises(InputError, "wrong-shape x0"):
         control.c_files(np.zeros(3))
-    with pytest.raises(InputError, match="x0"):
+    with raises(InputError, "not-finite x0"):
         control.c_files([np.nan, 0.0, 0.0, 0.0])
     with raises(InputError, "unsupported limits"):
         PredictiveControl(OptimalControl(ARM, 0.3, 0.02, limits={"v": 1.0}, **COSTS)).c_files(np.zeros(4))
-    with pytest.raises(InputError, match="follows nothing, unless"):
+    with raises(InputError, "conflict reference"):
         control.c_files(np.zeros(4), reference=[0.5, 0.5])
     with pytest.raises(InputError, match="generated code needs the name 'for'"):
         control.c_files(np.zeros(4), "for")

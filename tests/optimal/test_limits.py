@@ -8,6 +8,7 @@ from tests.test_own_system import CartPole
 
 import dalembert as dl
 from dalembert.optimal import OptimalControl, effort, posture, speed, state, tip
+from errors import raises
 
 ARM = dl.load("planar-2r")
 GO = {"running": [effort(1e-3)], "terminal": state([1.0, -0.5, 0, 0], 1e3)}
@@ -74,18 +75,18 @@ def test_problems_that_cannot_be_are_refused():
     refused("a parameter is called 'q'", ARM, 1.0, 0.1, running=cost, parameters={"q": 1.0})
     refused("needs 11 rows", ARM, 1.0, 0.1, running=cost, parameters={"w": [1.0, 2.0]}, moving=["w"])
     refused("unknown method 'euler'", ARM, 1.0, 0.1, running=cost, method="euler")
-    with pytest.raises(dl.DalembertError, match="must not be negative"):
+    with raises(dl.DalembertError, "out-of-range weight"):
         OptimalControl(ARM, 1.0, 0.1, running=effort(-1.0)).sweep  # noqa: B018
-    with pytest.raises(dl.DalembertError, match="say rotation=False"):
+    with raises(dl.DalembertError, "wrong-shape target"):
         tip(ARM, [0.1, 0.2, 0.0])
 
 
 def test_costs_that_cannot_be_are_refused():
     infinite = OptimalControl(ARM, 1.0, 0.1, running=lambda u: float("inf"))
-    with pytest.raises(dl.DalembertError, match="running is inf whatever the state"):
+    with raises(dl.DalembertError, "not-finite running"):
         infinite.solve(np.zeros(4))
     branching = OptimalControl(ARM, 1.0, 0.1, running=lambda q: q[0] if q[0] > 0 else -q[0])
-    with pytest.raises(dl.DalembertError, match="running cannot be traced: .*scalar.where"):
+    with raises(dl.DalembertError, "unsupported running"):
         branching.solve(np.zeros(4))
     pole = OptimalControl(ARM, 1.0, 0.1, running=lambda q, u: [1.0 / q[0], *u])
     found = pole.solve(np.zeros(4))  # infinite where it starts
@@ -94,17 +95,17 @@ def test_costs_that_cannot_be_are_refused():
 
 def test_starts_and_guesses_that_cannot_be_are_refused():
     problem = OptimalControl(ARM, 0.1, 0.01, limits={"q": (-1.0, 1.0)}, **GO)
-    with pytest.raises(dl.DalembertError, match="starts at 2, above its limit 1: no motion from there keeps to it"):
+    with raises(dl.DalembertError, "infeasible x0"):
         problem.solve([2.0, 0.0, 0.0, 0.0])
-    with pytest.raises(dl.DalembertError, match="u\\[0, 0\\] must be a finite number|u.*finite"):
+    with raises(dl.DalembertError, "not-finite u"):
         problem.solve(np.zeros(4), u=np.full((10, 2), np.nan))
-    with pytest.raises(dl.DalembertError, match="x.*finite"):
+    with raises(dl.DalembertError, "not-finite x"):
         problem.solve(np.zeros(4), x=np.full((11, 4), np.nan))
-    with pytest.raises(dl.DalembertError, match="x0 has shape"):
+    with raises(dl.DalembertError, "wrong-shape x0"):
         problem.solve(np.zeros(3))
-    with pytest.raises(dl.DalembertError, match="unknown parameter 'goal'"):
+    with raises(dl.DalembertError, "unknown-name"):
         problem.solve(np.zeros(4), goal=1.0)
-    with pytest.raises(dl.DalembertError, match="iterations must be a whole number"):
+    with raises(dl.DalembertError, "out-of-range iterations"):
         problem.solve(np.zeros(4), iterations=0)
 
 
@@ -162,7 +163,7 @@ def test_a_closed_chain_moves_by_its_motors_and_an_arm_under_a_load():
     found = problem.solve(x0)
     assert found.converged and abs(found.q[-1, 0] - goal) < 1e-2 and found.u.shape == (20, 2)
     assert np.abs(chain.residual(found.q)).max() < 1e-6
-    with pytest.raises(dl.DalembertError, match="unknown input of 'five-bar' 'joint9_torque'"):
+    with raises(dl.DalembertError, "unknown-name"):
         OptimalControl(chain, 0.2, 0.01, running=effort(), inputs=["joint9_torque"])
     laden = OptimalControl(
         ARM.flow(payload=(0.0, 0.0, 0.0)),
@@ -196,11 +197,11 @@ def test_ready_made_terms_say_what_they_need():
     def solve(term, **parameters):
         return OptimalControl(ARM, 0.1, 0.02, running=[effort(), term], parameters=parameters).solve(np.zeros(4))
 
-    with pytest.raises(dl.InputError, match=r"^a weight is one number, or 2"):
+    with raises(dl.InputError, "wrong-shape weight"):
         solve(speed([1.0, 2.0, 3.0]))
-    with pytest.raises(dl.InputError, match=r"^a target has 1 numbers, and q 2"):
+    with raises(dl.InputError, "wrong-shape target"):
         solve(posture([1.0]))
-    with pytest.raises(dl.InputError, match=r"sixteen numbers; 'goal' has 3"):
+    with raises(dl.InputError, "wrong-shape target"):
         solve(tip(ARM, "goal"), goal=[1.0, 1.0, 0.0])
     one, other = (
         solve(tip(ARM, "goal", 9.0, rotation=False), goal=[1.0, 1.0, 0.0]),
@@ -256,7 +257,7 @@ def test_hard_limits_of_states_and_tasks_satisfy_the_conditions_of_a_minimum():
 
 def test_limits_that_no_motion_keeps_are_told():
     problem = limited_reach()
-    with pytest.raises(dl.InputError, match=r"row 0 of the inequalities is 0.5 at the start, above 0: no motion"):
+    with raises(dl.InputError, "infeasible x0"):
         problem.solve([0.5, 0.0, 0.0, 0.0], high=[0.0, 9.0])
     fixed = OptimalControl(
         ARM, 0.5, 0.05, running=effort(1e-3), end=lambda q, v: [q[0] - 1.0, q[1], *v], limits={"v": 1.0}

@@ -8,6 +8,7 @@ import pytest
 import dalembert as dl
 from dalembert.describe.description import Description, Inertial, Joint, Link, Origin
 from dalembert.optimal import OptimalControl, effort, posture, speed, state
+from errors import raises
 
 TURNED = [0.8, 0.4, 0.3, 0.0, 0.0, np.sin(0.7), np.cos(0.7)]
 
@@ -194,12 +195,12 @@ def test_what_positions_on_manifolds_need_is_said():
     flow = body("spherical").flow()
     from dataclasses import replace
 
-    with pytest.raises(dl.InputError, match=r"no difference\(q0, q1\) of them: give it one"):
+    with raises(dl.InputError, "missing difference"):
         OptimalControl(replace(flow, difference=None), 1.0, 0.1, running=effort())
     moving, x0 = flight(parameters={"goal": np.tile([*TURNED], (16, 1))}, moving=["goal"])
-    with pytest.raises(dl.InputError, match=r"lie on a manifold, and the rates .*: give targets\(t\)"):
+    with raises(dl.InputError, "unsupported follows"):
         dl.PredictiveControl(moving, follows="goal")
-    with pytest.raises(dl.InputError, match=r"x0 has shape \(1, 12\); it must be \(any, 13\)"):
+    with raises(dl.InputError, "wrong-shape x0"):
         dl.PredictiveControl(moving).rollouts([x0[:12]], 0.4)
 
 

@@ -13,6 +13,7 @@ from dalembert import scalar
 from dalembert.errors import InputError
 from dalembert.optimal import OptimalControl, PredictiveControl, effort, posture, speed, state, track
 from dalembert.optimal.result import hold
+from errors import raises
 from free_arm import free_arm
 
 ARM = dl.load("planar-2r")
@@ -50,8 +51,12 @@ def test_a_guess_decides_which_way_it_goes():
         for guess in (found, (found.x, found.u), (None, found.u)):
             run = dl.simulate(arm, PredictiveControl(problem, guess=guess), x0=x0, duration=0.3, dt=0.01)
             assert side * run.q[-1, 0] > 0.1
-    for guess, words in ((3, "Optimum"), ((ways[1].x, u[1:]), "u of guess"), ((x0, None), "x of guess")):
-        with pytest.raises(InputError, match=words):
+    for guess, words in (
+        (3, "wrong-type guess"),
+        ((ways[1].x, u[1:]), "wrong-shape guess"),
+        ((x0, None), "wrong-shape guess"),
+    ):
+        with raises(InputError, words):
             PredictiveControl(problem, guess=guess)
     fenced = OptimalControl(arm, 0.5, 0.05, running=effort(1e-3), terminal=far, limits={"v": 50.0})
     assert PredictiveControl(fenced, guess=ways[-1])(0.0, x0) < still
@@ -136,19 +141,19 @@ def test_a_pole_is_balanced_and_time_may_run_out():
 
 
 def test_what_cannot_be_is_refused():
-    with pytest.raises(dl.InputError, match="PredictiveControl"):
+    with raises(dl.InputError, "wrong-type"):
         PredictiveControl(ARM)
-    with pytest.raises(dl.InputError, match="iterations must be a whole number"):
+    with raises(dl.InputError, "out-of-range iterations"):
         PredictiveControl(PROBLEM, iterations=0)
-    with pytest.raises(dl.InputError, match="targets is a function"):
+    with raises(dl.InputError, "wrong-type targets"):
         PredictiveControl(PROBLEM, targets=3)
-    with pytest.raises(dl.InputError, match="asked on numbers, not traced"):
+    with raises(dl.InputError, "unsupported t"):
         dl.draw.phase_portrait(ARM, PredictiveControl(PROBLEM), states=("joint1", "joint1_rate"))
-    with pytest.raises(dl.InputError, match="budget is of a clock"):
+    with raises(dl.InputError, "conflict budget"):
         rollouts(ARM, PredictiveControl(PROBLEM, budget=1.0), q0=np.zeros((3, 2)), duration=0.1, dt=0.01)
     with pytest.raises(dl.InputError, match="asked in this process: leave out on="):
         rollouts(ARM, PredictiveControl(PROBLEM), q0=np.zeros((3, 2)), duration=0.1, dt=0.01, scheduler="local")
-    with pytest.raises(dl.InputError, match="Experiment.gradient does not support controller"):
+    with raises(dl.InputError, "unsupported controller"):
         rollout_gradient(
             ARM, PredictiveControl(PROBLEM), [0.0, 0.0], duration=0.1, dt=0.01, loss={"rms_torque": 1.0}, of="q0"
         )
@@ -156,19 +161,19 @@ def test_what_cannot_be_is_refused():
         dl.control.compare({"mpc": PredictiveControl(PROBLEM)}, ARM, [0.5, 0.5])
     with pytest.raises(dl.InputError, match="its c_files"):
         dl.firmware.make_firmware(ARM, PredictiveControl(PROBLEM), sample_time=0.01)
-    with pytest.raises(dl.InputError, match="that is moving, and 'goal' is none; moving are: none"):
+    with raises(dl.InputError, "wrong-value follows"):
         PredictiveControl(PROBLEM, follows="goal")
-    with pytest.raises(dl.InputError, match=r"simulation.rollouts\(…, reference=…\) has"):
+    with raises(dl.InputError, "missing reference"):
         PredictiveControl.for_bandwidth(ARM, 5.0).rollouts(np.zeros((2, 4)), 0.1)
     with pytest.raises(dl.InputError, match="needs a reference"):
         PredictiveControl.for_bandwidth(ARM, 5.0)(0.0, np.zeros(4))
-    with pytest.raises(dl.InputError, match="follows nothing, unless"):
+    with raises(dl.InputError, "conflict reference"):
         PredictiveControl(PROBLEM)(0.0, np.zeros(4), [0.5, 0.5])
-    with pytest.raises(dl.InputError, match="must have the states and inputs"):
+    with raises(dl.InputError, "wrong-structure plant"):
         PredictiveControl(PROBLEM).rollouts(np.zeros((2, 4)), 0.1, plant=CartPole())
-    with pytest.raises(dl.InputError, match=r"x\[1\] is nan; it must be a finite number"):
+    with raises(dl.InputError, "not-finite x"):
         PredictiveControl(PROBLEM)(0.0, [0.0, np.nan, 0.0, 0.0])
-    with pytest.raises(dl.InputError, match="must give parameters by name; it gives NoneType"):
+    with raises(dl.InputError, "wrong-type targets"):
         PredictiveControl(PROBLEM, targets=lambda t: None)(0.0, np.zeros(4))
     text = PredictiveControl(PROBLEM).explain()
     assert "Lyapunov" in text and "argmin" in text
@@ -189,7 +194,7 @@ def test_the_plant_of_rollouts_carries_the_load_of_the_problem():
         np.testing.assert_array_equal(runs.x[k, 1], problem.stepper(x0[k], runs.u[k, 0], P[0]))
     same = control.rollouts(x0, 0.1, parameters={"payload_mass": 0.5})  # one for all
     assert np.array_equal(same.x[0], runs.x[1]) and np.array_equal(same.x[1], runs.x[1])
-    with pytest.raises(dl.InputError, match="one for each run"):
+    with raises(dl.InputError, "wrong-shape payload_mass"):
         control.rollouts(x0, 0.1, parameters={"payload_mass": [1.0, 2.0, 3.0]})
 
 
@@ -363,7 +368,7 @@ def test_limits_of_states_are_held_at_every_sample(limits, start, broken):
 
 
 def test_a_duration_is_whole_samples_and_a_batch_has_no_clock():
-    with pytest.raises(dl.InputError, match="the duration of 0.03 s is no whole number of steps of 0.02 s"):
+    with raises(dl.InputError, "out-of-range duration"):
         PredictiveControl(PROBLEM).rollouts(np.zeros((1, 4)), 0.03)
-    with pytest.raises(dl.InputError, match="budget is of a clock"):
+    with raises(dl.InputError, "conflict budget"):
         PredictiveControl(PROBLEM, budget=1e-3).rollouts(np.zeros((1, 4)), 0.04)

@@ -11,6 +11,7 @@ from tests.test_own_system import CartPole
 import dalembert as dl
 from dalembert.optimal import OptimalControl, effort, posture, speed, state, tip
 from dalembert.scalar import where
+from errors import raises
 
 ARM = dl.load("planar-2r")
 
@@ -279,17 +280,17 @@ def test_parameters_that_nothing_reads_are_refused():
     def made(**words):
         return OptimalControl(ARM, 0.1, 0.02, running=[effort(), lambda q, tolerance: [q[0] - tolerance]], **words)
 
-    with pytest.raises(dl.InputError, match="as an argument of solve"):
+    with raises(dl.InputError, "conflict parameters"):
         made(parameters={"tolerance": 1.0})
     first = ARM.flow().inputs[0]
-    for name, words in (("payload_mas", "nothing reads"), (first, "an input that is chosen")):
-        with pytest.raises(dl.InputError, match=words):
+    for name, words in (("payload_mas", "no-effect parameters"), (first, "conflict parameters")):
+        with raises(dl.InputError, words):
             OptimalControl(ARM, 0.1, 0.02, running=effort(), parameters={name: 2.0})
-    with pytest.raises(dl.InputError, match="'payload_mass' that is neither chosen nor given"):
+    with raises(dl.InputError, "missing parameters"):
         OptimalControl(ARM.flow(payload=(0.0, 0.0, 0.0)), 0.1, 0.02, running=effort())
-    with pytest.raises(dl.InputError, match="without a cost"):
+    with raises(dl.InputError, "missing running"):
         OptimalControl(ARM, 0.1, 0.02, terminal=[])
-    with pytest.raises(dl.InputError, match="gives generator"):
+    with raises(dl.InputError, "wrong-type running"):
         OptimalControl(ARM, 0.1, 0.02, running=lambda u: (x for x in u)).solve(np.zeros(4))
 
 
@@ -321,7 +322,7 @@ def test_an_optimum_drives_its_inputs_by_name(inputs):
         ({"limits": [1.0, 2.0]}, "limits is a dictionary of names and values"),
         ({"parameters": {3: 1.0}}, "parameters is a dictionary of names and values"),
         ({"inputs": 3}, r"inputs is a list of names: inputs=\[3\]"),
-        ({"terminal": lambda: tip(dl.load("planar-2r"), 2.0 * np.eye(4))}, "a target is not a pose"),
+        ({"terminal": lambda: tip(dl.load("planar-2r"), 2.0 * np.eye(4))}, "a target must be a pose"),
         ({"terminal": lambda: tip("panda", np.eye(4))}, r"tip takes a Robot"),
         ({"terminal": lambda: tip(dl.load("panda"), np.eye(4))}, "tip is of 'panda', 7 positions; the system has 2"),
     ],
@@ -341,5 +342,5 @@ def test_steps_that_are_too_long_are_told_in_batches_too():
     alone, many = problem.solve(np.zeros(4)), problem.solve(np.zeros((2, 4)))
     assert "dt is too long" in alone.reason and not alone.converged
     assert list(many.reason) == [alone.reason] * 2 and not many.converged.any()
-    with pytest.raises(dl.InputError, match="progress is a function"):
+    with raises(dl.InputError, "wrong-type progress"):
         problem.solve(np.zeros(4), progress=3)

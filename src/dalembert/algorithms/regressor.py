@@ -90,13 +90,24 @@ def friction_columns(friction: object) -> tuple[str, ...]:
         return FRICTION if friction else ()
     names = (friction,) if isinstance(friction, str) else friction
     if not isinstance(names, (tuple, list)):
-        raise InputError(f"friction is True, False or names of columns, got {type(friction).__name__}")
+        raise InputError(
+            "wrong-type",
+            "friction",
+            friction,
+            problem=f"friction is True, False or names of columns, got {type(friction).__name__}",
+        )
     columns = tuple(names)
     for name in columns:
         if name not in COLUMNS:
             raise unknown("friction column", name, COLUMNS)
         if columns.count(name) > 1 or (name[-1] in "+-" and name[:-1] in columns):
-            raise InputError(f"friction columns {name.rstrip('+-')!r} and {name!r} say the same; keep one")
+            raise InputError(
+                "duplicate",
+                "friction",
+                name,
+                problem=f"friction columns {name.rstrip('+-')!r} and {name!r} say the same",
+                remedy="Keep one.",
+            )
     return columns
 
 
@@ -139,7 +150,11 @@ def friction_shape(model: Model, coordinate: int, column: str, v: Scalar) -> Sca
         if len({_key(body, term, name) for body, term, _ in sources}) > 1:
             joint = sources[0][0].joint_name
             raise InputError(
-                f"joint {joint!r} has several {name!r} terms of different shape, which share no column of a regressor"
+                "conflict",
+                "friction",
+                name,
+                problem=f"joint {joint!r} has several {name!r} terms of different shape, which share no column of a "
+                "regressor",
             )
         body, term, piece = sources[0]
         x = abs(body.multiplier) * v

@@ -56,7 +56,10 @@ class Hold(Constraint):
         first = _shifted(Frame("world", -1) if self.to is None else model.frame(self.to), self.at)
         if first.body == second.body:
             raise InputError(
-                f"constraint {self.name!r} holds frame {model.frame(self.frame).name!r} to what it is fixed to already"
+                "conflict",
+                "frame",
+                problem=f"constraint {self.name!r} holds frame {model.frame(self.frame).name!r} to what it is fixed to "
+                "already",
             )
         axis = self.axis if relation.axis else (0.0, 0.0, 1.0)
         return constraints.FrameConstraint(relation, first, second, basis(axis), self.length)
@@ -146,9 +149,14 @@ def hold(
     direction = np.array(three("axis", axis))
     size = float(np.linalg.norm(direction))
     if size == 0.0:
-        raise InputError("axis is zero: it must point somewhere")
+        raise InputError("out-of-range", "axis", axis, problem="axis is zero: it must point somewhere")
     if (length is None) == relation.length:
-        raise InputError(f"{kind!r} {'needs length=, a number of meters' if relation.length else 'has no length'}")
+        raise InputError(
+            "conflict",
+            "length",
+            length,
+            problem=f"{kind!r} {'needs length=, a number of meters' if relation.length else 'has no length'}",
+        )
     meters = 1.0 if length is None else number("length", length, "m", above=0.0)
     x, y, z = (direction / size + 0.0).tolist()
     return Hold(name or kind, kind, frame, to, _origin("at", at), _origin("point", point), (x, y, z), meters)
@@ -169,11 +177,18 @@ def channel(
 def couple(factors: Mapping[str, float], value: float = 0.0, *, name: str = "couple") -> Couple:
     """Joints tied to one another: Σ factor · q(joint) = value. With a single joint, a joint held still."""
     if not isinstance(factors, Mapping):
-        raise InputError(f"a coupling maps joints to factors, {{'joint1': 1.0, …}}; got {type(factors).__name__}")
-    pairs = tuple((str(joint), number(f"the factor of joint {joint!r}", a)) for joint, a in factors.items())
+        raise InputError(
+            "wrong-type",
+            "factors",
+            factors,
+            problem=f"a coupling maps joints to factors, {{'joint1': 1.0, …}}; got {type(factors).__name__}",
+        )
+    pairs = tuple((str(joint), number(f"factors[{joint!r}]", a)) for joint, a in factors.items())
     if not any(a for _, a in pairs):
-        raise InputError("a coupling needs at least one joint with a factor that is not zero")
-    return Couple(name, pairs, number("the value of a coupling", value))
+        raise InputError(
+            "missing", "factors", factors, problem="a coupling needs at least one joint with a factor that is not zero"
+        )
+    return Couple(name, pairs, number("value", value))
 
 
 def holonomic(
@@ -215,5 +230,5 @@ def _origin(name: str, value: ArrayLike | None) -> Origin:
     T = given if given.ndim == 2 else np.eye(4)
     R, p = T[:3, :3], given if given.ndim == 1 else T[:3, 3]
     if not np.allclose(R @ R.T, np.eye(3), atol=1e-9) or np.linalg.det(R) < 0:
-        raise InputError(f"{name} must have a rotation that is one (RRᵀ = I, det R = 1)")
+        raise InputError("wrong-value", name, problem=f"{name} must have a rotation that is one (RRᵀ = I, det R = 1)")
     return tuple(tuple(row) for row in R.tolist()), tuple(p.tolist())

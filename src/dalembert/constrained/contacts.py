@@ -123,26 +123,38 @@ def contact(
     place = array("at", at, (3,), (4, 4), meaning="a position, or the pose of a foot")
     up = np.array(three("normal", normal))
     if not np.linalg.norm(up) > 0:
-        raise InputError("normal is zero: it must point out of the ground")
+        raise InputError("out-of-range", "normal", normal, problem="normal is zero: it must point out of the ground")
     up = up / np.linalg.norm(up)
     mu = number("friction", friction, above=0.0)
     if place.ndim == 1:
         if sole is not None:
-            raise InputError("a point has no sole: give the pose of the foot, at=robot.fk(q, frame), or leave sole out")
+            raise InputError(
+                "conflict",
+                "sole",
+                problem="a point has no sole",
+                remedy="Give the pose of the foot, at=robot.fk(q, frame), or leave sole out.",
+            )
         C = np.stack(basis(tuple(up.tolist())), -1)
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = C, place
         return _contact(name or frame, hold("ball", frame, at=pose), mu, np.zeros((1, 3)), C)
     if sole is None:
         raise InputError(
-            f"a foot needs its sole: (length, width) or corners in {frame!r}; a point is given by its (3,)"
+            "missing",
+            "sole",
+            problem=f"a foot needs its sole: (length, width) or corners in {frame!r}; a point is given by its (3,)",
         )
     given = array("sole", sole, (2,), (None, 3), meaning="(length, width), or corners")
     if given.ndim == 1:
         x, y = 0.5 * array("sole", given, (2,), above=0.0)
         given = np.array([[x, y, 0.0], [-x, y, 0.0], [-x, -y, 0.0], [x, -y, 0.0]])
     if len(given) < 3:
-        raise InputError(f"a sole has three corners at least, got {len(given)}: a point is given by its position (3,)")
+        raise InputError(
+            "too-few",
+            "sole",
+            given,
+            problem=f"a sole has three corners at least, got {len(given)}: a point is given by its position (3,)",
+        )
     R = place[:3, :3]
     ahead = R[:, 0] if abs(up @ R[:, 0]) < 0.9 else R[:, 1]  # the frame's x, unless it stands up
     along = ahead - up * (up @ ahead)
@@ -159,7 +171,11 @@ def _contact(name: str, held: Hold, friction: float, corners: Array, axes: Array
     if len(corners) > 1:
         extent = np.linalg.svd(corners[:, :2] - corners[:, :2].mean(0), compute_uv=False)[1]
         if not extent > 1e-9:
-            raise InputError(f"the sole of {name!r} is a line seen along the normal: it has no area to stand on")
+            raise InputError(
+                "wrong-value",
+                "sole",
+                problem=f"the sole of {name!r} is a line seen along the normal: it has no area to stand on",
+            )
     return made
 
 
@@ -188,7 +204,10 @@ def loads(system: Constrained, multipliers: ArrayLike) -> dict[str, Load]:
 def need_contacts(system: Constrained) -> tuple[GroundContact, ...]:
     if not system.contacts:
         raise InputError(
-            f"nothing of {system.name!r} stands on the ground: constrain it by dalembert.constrained.contact(frame, …)"
+            "missing",
+            "constraints",
+            problem=f"nothing of {system.name!r} stands on the ground: constrain it by "
+            "dalembert.constrained.contact(frame, …)",
         )
     return system.contacts
 
@@ -399,7 +418,11 @@ class Balance:
         motions that the contacts allow, N_d their driven rows: K = ω² N_d⁺ᵀ (NᵀMN) N_d⁺, D = 2ζ/ω K."""
         system, robot = self.system, self.system.robot
         if self.tau.ndim > 1:
-            raise InputError("a law holds one posture, and this balance is of a batch: balance one state")
+            raise InputError(
+                "wrong-shape",
+                "tau",
+                problem="a law holds one posture, and this balance is of a batch: balance one state",
+            )
         w, damp = number("omega", omega, "rad/s", above=0.0), number("zeta", zeta, above=0.0)
         places = np.flatnonzero(robot.driven).tolist()
         N = np.linalg.svd(system.jacobian(self.q))[2][int(system.rank(self.q)) :].T

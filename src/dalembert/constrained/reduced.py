@@ -29,7 +29,12 @@ def independent(system: ConstrainedSystem, q: ArrayLike) -> tuple[str, ...]:
     """See `Constrained.independent`."""
     A = system.jacobian(q)
     if A.ndim != 2:
-        raise InputError(f"independent joints are chosen at one state, q (n,); got shape {np.shape(q)}")
+        raise InputError(
+            "wrong-shape",
+            "q",
+            q,
+            problem=f"independent joints are chosen at one state, q (n,); got shape {np.shape(q)}",
+        )
     chosen = set(_dependent(A, int(system.rank(q))))
     return tuple(name for k, name in enumerate(system.joint_names) if k not in chosen)
 

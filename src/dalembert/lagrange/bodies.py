@@ -19,11 +19,18 @@ if TYPE_CHECKING:
 def vector(x: object, what: str) -> tuple[Expression, Expression, Expression]:
     """Three components of a list, tuple or SymPy matrix of one to three."""
     if not isinstance(x, (list, tuple, sp.MatrixBase, sp.Tuple)) or not 1 <= len(x) <= 3:
-        raise InputError(f"{what} must be a vector of one to three components, as in (x, y, z); got {x!r}")
+        raise InputError(
+            "wrong-shape",
+            what,
+            x,
+            problem=f"{what} must be a vector of one to three components, as in (x, y, z); got {x!r}",
+        )
     try:
         parts = [sp.sympify(part, strict=True) for part in x]
     except (sp.SympifyError, TypeError):
-        raise InputError(f"{what} must hold SymPy expressions or numbers, got {x!r}") from None
+        raise InputError(
+            "wrong-type", what, x, problem=f"{what} must hold SymPy expressions or numbers, got {x!r}"
+        ) from None
     a, b, c = parts + [sp.Integer(0)] * (3 - len(parts))
     return a, b, c
 
@@ -71,17 +78,31 @@ class RigidBody:
         """K = ½ m |ṙ|² + ½ ωᵀ I ω, ω in the body's axes from S(ω) = Rᵀ Ṙ [J].  [Lagrange notes]."""
         moving = Particle(self.mass, self.position).kinetic_energy(coordinates)
         if (self.rotation is None) == (self.angle is None):
-            raise InputError("a RigidBody is turned by rotation= (3×3) or, in the plane, by angle=: give one of them")
+            raise InputError(
+                "conflict",
+                "angle",
+                problem="a RigidBody is turned by rotation= (3×3) or, in the plane, by angle=",
+                remedy="Give one of them.",
+            )
         if self.angle is not None:
             if isinstance(self.inertia, (list, tuple, sp.MatrixBase)):
-                raise InputError("a RigidBody with angle= has one moment of inertia, about z; a 3×3 needs rotation=")
+                raise InputError(
+                    "wrong-shape",
+                    "inertia",
+                    problem="a RigidBody with angle= has one moment of inertia, about z; a 3×3 needs rotation=",
+                )
             I, angle = _expression(self.inertia, "the inertia of a body"), _expression(self.angle, "angle")
             return moving + I * _velocity(angle, coordinates) ** 2 / 2
         R, I = _matrix(self.rotation, "rotation"), _matrix(self.inertia, "inertia")
         if (R.T * R).applyfunc(tidy) != sp.eye(3) and (R.T * R).applyfunc(sp.simplify) != sp.eye(3):
-            raise InputError(f"rotation is not a rotation matrix: RᵀR is not the identity, R = {R}")
+            raise InputError(
+                "wrong-value",
+                "rotation",
+                R,
+                problem=f"rotation is not a rotation matrix: RᵀR is not the identity, R = {R}",
+            )
         if (I - I.T).applyfunc(sp.expand) != sp.zeros(3):
-            raise InputError("an inertia matrix is symmetric; this one is not")
+            raise InputError("wrong-value", "inertia", problem="an inertia matrix is symmetric; this one is not")
         S = R.T * R.applyfunc(lambda x: _velocity(x, coordinates))
         omega = sp.Matrix([S[2, 1], S[0, 2], S[1, 0]]).applyfunc(tidy)
         return moving + (omega.T * I * omega)[0] / 2
@@ -100,7 +121,9 @@ def _expression(x: object, what: str) -> Expression:
     try:
         return sp.sympify(x, strict=True)
     except (sp.SympifyError, TypeError):
-        raise InputError(f"{what} must be a SymPy expression or a number, got {x!r}") from None
+        raise InputError(
+            "wrong-type", what, x, problem=f"{what} must be a SymPy expression or a number, got {x!r}"
+        ) from None
 
 
 def _matrix(x: object, what: str) -> Matrix:
@@ -109,7 +132,7 @@ def _matrix(x: object, what: str) -> Matrix:
     except (TypeError, ValueError):
         matrix = None
     if matrix is None or matrix.shape != (3, 3):
-        raise InputError(f"{what} must be a 3×3 matrix, got {x!r}")
+        raise InputError("wrong-shape", what, x, problem=f"{what} must be a 3×3 matrix, got {x!r}")
     return matrix
 
 
@@ -117,7 +140,12 @@ def as_bodies(bodies: Particle | RigidBody | Sequence[Particle | RigidBody]) -> 
     listed: list[Particle | RigidBody] = []
     for body in bodies if isinstance(bodies, (list, tuple)) else [bodies]:
         if not isinstance(body, (Particle, RigidBody)):
-            raise InputError(f"bodies are Particle or RigidBody objects, not {type(body).__name__}")
+            raise InputError(
+                "wrong-type",
+                "bodies",
+                body,
+                problem=f"bodies are Particle or RigidBody objects, not {type(body).__name__}",
+            )
         listed.append(body)
     return listed
 

@@ -68,27 +68,36 @@ def _check_inertia(alphabet: Alphabet, d: Derived, numbers: Mapping[Any, float],
     for name, v, row in zip(alphabet.names, alphabet.qd, d.M, strict=True):
         if all(entry == 0 for entry in row):
             raise InputError(
-                f"coordinate {name!r} has no inertia: the kinetic energy does not contain {v}, so that M is singular "
-                f"and the acceleration of {name!r} undefined; give what it moves a mass, or leave the coordinate out"
+                "not-physical",
+                "kinetic",
+                name,
+                problem=f"coordinate {name!r} has no inertia: the kinetic energy does not contain {v}, so that M is "
+                f"singular and the acceleration of {name!r} undefined",
+                remedy="Give what it moves a mass, or leave the coordinate out.",
             )
     matrices = _sample(d.M, alphabet.q, numbers)(points)
     scaled = [_scaled(M) for M in matrices]
     values = [np.linalg.eigvalsh(M) for M in scaled]
     if known and values and min(w[0] for w in values) < -RANK:
         raise InputError(
-            "the kinetic energy is negative for some velocities, with these parameters: M is not positive definite; "
-            "look for a wrong sign or a negative mass"
+            "not-physical",
+            "kinetic",
+            problem="the kinetic energy is negative for some velocities, with these parameters: M is not positive "
+            "definite",
+            remedy="Look for a wrong sign or a negative mass.",
         )
     if values and all(np.abs(w).min() < RANK for w in values):
         best = scaled[0]
         moving = np.abs(np.linalg.svd(best)[2][-1]) > 1e-6
         names = [name for name, moves in zip(alphabet.names, moving, strict=True) if moves]
-        raise InputError(
+        problem = (
             f"M is singular in every state: the kinetic energy does not tell {' from '.join(names)}, which can move "
-            "together without it; give each an inertia of its own, or leave one out"
+            "together without it"
             if len(names) > 1
             else f"coordinate {names[0]!r} has no inertia: M is singular in every state"
         )
+        remedy = "Give each an inertia of its own, or leave one out."
+        raise InputError("not-physical", "kinetic", names, problem=problem, remedy=remedy)
 
 
 def _scaled(M: Array) -> Array:
@@ -109,17 +118,30 @@ def _check_rows(
 ) -> None:
     for label, row in zip(labels, d.A, strict=True):
         if all(entry == 0 for entry in row):
-            raise InputError(f"{label} restricts no coordinate: it must contain one of {', '.join(alphabet.names)}")
+            raise InputError(
+                "no-effect",
+                "constraints",
+                label,
+                problem=f"{label} restricts no coordinate: it must contain one of {', '.join(alphabet.names)}",
+            )
     if len(d.A) > len(alphabet.q):
-        raise InputError(f"{len(d.A)} constraints on {len(alphabet.q)} coordinates leave nothing that moves")
+        raise InputError(
+            "too-large",
+            "constraints",
+            len(d.A),
+            problem=f"{len(d.A)} constraints on {len(alphabet.q)} coordinates leave nothing that moves",
+        )
     matrices = _sample(d.A, alphabet.q, numbers)(points)
     for k in range(2, len(labels) + 1):
         if matrices and all(_rank(A[:k]) < k for A in matrices):
             verdict = _verdict(alphabet, e, d, numbers, k - 1) if k <= len(e.holonomic) else "follows from"
             advice = "leave it out" if verdict == "follows from" else "they cannot hold at once"
             raise InputError(
-                f"{labels[k - 1]} {verdict} those before it: the rows of A are dependent in every state, and "
-                f"multipliers undefined; {advice}"
+                "singular",
+                "constraints",
+                k,
+                problem=f"{labels[k - 1]} {verdict} those before it: the rows of A are dependent in every state, and "
+                f"multipliers undefined; {advice}",
             )
 
 
@@ -153,8 +175,10 @@ def _on_constraints(
             break
     if not found:
         raise InputError(
-            f"the constraints are inconsistent: no configuration satisfies {_listed(e)}; of {STARTS} searches the "
-            f"nearest misses by {nearest:.3g}"
+            "infeasible",
+            "constraints",
+            problem=f"the constraints are inconsistent: no configuration satisfies {_listed(e)}; of {STARTS} "
+            f"searches the nearest misses by {nearest:.3g}",
         )
     sample = _sample(d.A, alphabet.q, numbers)
     matrices, elsewhere = sample(np.array(found)), sample(points)
@@ -163,8 +187,11 @@ def _on_constraints(
         matrices = [A * (np.linalg.norm(A, axis=1) > FADED * usual)[:, None] for A in matrices]
     if matrices and all(_rank(A) < len(A) for A in matrices):
         raise InputError(
-            f"wherever the constraints {_listed(e)} hold, the rows of A are dependent, and multipliers undefined; "
-            "write each as an independent condition with a gradient that is not zero there"
+            "singular",
+            "constraints",
+            problem=f"wherever the constraints {_listed(e)} hold, the rows of A are dependent, and multipliers "
+            "undefined",
+            remedy="Write each as an independent condition with a gradient that is not zero there.",
         )
     return np.array(found)
 

@@ -91,8 +91,11 @@ def _free_of(v: Row, entry: Expression, kinetic: Expression) -> Expression:
     if entry.has(*v):
         found = ", ".join(str(x) for x in v if entry.has(x))
         raise InputError(
-            f"the kinetic energy {kinetic} is not quadratic in the velocities: its second derivative still contains "
-            f"{found}; a kinetic energy is ½ q̇ᵀ M(q) q̇, plus terms linear in q̇ or free of it"
+            "wrong-value",
+            "kinetic",
+            kinetic,
+            problem=f"the kinetic energy {kinetic} is not quadratic in the velocities: its second derivative still "
+            f"contains {found}; a kinetic energy is ½ q̇ᵀ M(q) q̇, plus terms linear in q̇ or free of it",
         )
     return entry
 
@@ -129,7 +132,12 @@ def _split_inputs(forces: Row, inputs: Row) -> tuple[Row, Rows]:
     B = tuple(tuple(tidy(sp.diff(f, u)) for u in inputs) for f in forces)
     for row, f in zip(B, forces, strict=True):
         if any(entry.has(*inputs) for entry in row):
-            raise InputError(f"the force {f} is not linear in the inputs {', '.join(map(str, inputs))}")
+            raise InputError(
+                "wrong-value",
+                "forces",
+                f,
+                problem=f"the force {f} is not linear in the inputs {', '.join(map(str, inputs))}",
+            )
     without = dict.fromkeys(inputs, sp.Integer(0))
     return tuple(f.xreplace(without) for f in forces), B
 
@@ -146,7 +154,12 @@ def pfaffian_row(x: Expression, alphabet: Alphabet, what: str) -> Row:
     row = tuple(sp.diff(x, v) for v in alphabet.qd)
     rest = sp.expand(x - sp.Add(*(a * v for a, v in zip(row, alphabet.qd, strict=True))))
     if any(a.has(*alphabet.qd) for a in row) or sp.simplify(rest) != 0:
-        raise InputError(f"{what}, {x} = 0, is not linear in the velocities: a Pfaffian constraint is A(q) q̇ = 0")
+        raise InputError(
+            "wrong-value",
+            what,
+            x,
+            problem=f"{what}, {x} = 0, is not linear in the velocities: a Pfaffian constraint is A(q) q̇ = 0",
+        )
     return row
 
 
@@ -226,7 +239,12 @@ def _pfaffian(alphabet: Alphabet, row: object, k: int) -> Row:
     if not isinstance(row, (list, tuple)):
         return pfaffian_row(alphabet.read(row, what), alphabet, what)
     if len(row) != len(alphabet.q):
-        raise InputError(f"{what} has {len(row)} entries; a row of A has one per coordinate, {len(alphabet.q)}")
+        raise InputError(
+            "wrong-shape",
+            what,
+            row,
+            problem=f"{what} has {len(row)} entries; a row of A has one per coordinate, {len(alphabet.q)}",
+        )
     return tuple(alphabet.read(x, what) for x in row)
 
 
@@ -245,8 +263,11 @@ def _forces(alphabet: Alphabet, forces: object) -> Row:
     if len(items) != len(alphabet.q) or any(isinstance(item, (list, tuple, sp.MatrixBase)) for item in items):
         names = ", ".join(alphabet.names)
         raise InputError(
-            f"forces are {len(alphabet.q)} generalized forces, one per coordinate ({names}), or pairs (force, point) "
-            f"of vectors; got {len(items)} entries: {forces!r}"
+            "wrong-shape",
+            "forces",
+            forces,
+            problem=f"forces are {len(alphabet.q)} generalized forces, one per coordinate ({names}), or pairs "
+            f"(force, point) of vectors; got {len(items)} entries: {forces!r}",
         )
     return tuple(read(x, f"force {k}") for k, x in enumerate(items, 1))
 
@@ -255,11 +276,18 @@ def _inputs(alphabet: Alphabet, inputs: object) -> Row:
     found: list[Any] = []
     for u in sp.symbols(inputs, seq=True) if isinstance(inputs, str) and inputs else _listed(inputs or ()):
         if not isinstance(u, sp.Symbol):
-            raise InputError(f"an input is a SymPy symbol, not {u!r}")
+            raise InputError("wrong-type", "inputs", u, problem=f"an input is a SymPy symbol, not {u!r}")
         if u.name in {s.name for s in (*alphabet.q, *alphabet.qd)}:
-            raise InputError(f"the name {u.name!r} is used twice: for an input, and a coordinate or its velocity")
+            raise InputError(
+                "duplicate",
+                "inputs",
+                u.name,
+                problem=f"the name {u.name!r} is used twice: for an input, and a coordinate or its velocity",
+            )
         if u.name in {s.name for s in found}:
-            raise InputError(f"the name {u.name!r} is used twice among the inputs")
+            raise InputError(
+                "duplicate", "inputs", u.name, problem=f"the name {u.name!r} is used twice among the inputs"
+            )
         found.append(u if not isinstance(inputs, str) else alphabet.known(u))
         alphabet.read(found[-1], "an input")
     return tuple(found)
@@ -274,14 +302,20 @@ def _check_places(alphabet: Alphabet, e: Energies) -> None:
     for what, x, remedy in fixed:
         moving = [str(s) for s in alphabet.qd if x.has(s)]
         if moving:
-            raise InputError(f"{what}, {x}, contains the velocity {moving[0]}: {remedy}")
+            raise InputError(
+                "wrong-value", what, x, problem=f"{what}, {x}, contains the velocity {moving[0]}: {remedy}"
+            )
     for what, x in [("the kinetic energy", e.kinetic), ("the dissipation", e.dissipation), *(f[:2] for f in fixed)]:
         driven = [str(u) for u in e.inputs if x.has(u)]
         if driven:
-            raise InputError(f"{what} contains the input {driven[0]}: inputs act through forces=")
+            raise InputError(
+                "wrong-value", what, x, problem=f"{what} contains the input {driven[0]}: inputs act through forces="
+            )
     idle = [str(u) for u in e.inputs if not any(f.has(u) for f in e.forces)]
     if idle:
-        raise InputError(f"the input {idle[0]} does nothing: no force in forces= contains it")
+        raise InputError(
+            "no-effect", "inputs", idle[0], problem=f"the input {idle[0]} does nothing: no force in forces= contains it"
+        )
 
 
 def _listed(x: Expression | Iterable[Expression]) -> list[Any]:
@@ -293,7 +327,9 @@ def _listed(x: Expression | Iterable[Expression]) -> list[Any]:
     try:
         return list(x)
     except TypeError:
-        raise InputError(f"a sequence of SymPy expressions is wanted, got {x!r}") from None
+        raise InputError(
+            "wrong-type", None, x, problem=f"a sequence of SymPy expressions is wanted, got {x!r}"
+        ) from None
 
 
 def _rows(x: Expression | Iterable[Expression]) -> list[Any]:

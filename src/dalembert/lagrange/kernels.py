@@ -426,7 +426,7 @@ def _converted(e: Expression, of: Convert) -> Scalar:
 
 
 def _not_computable(e: Expression, why: str) -> InputError:
-    return InputError("unsupported", str(e), problem=f"{e} cannot be computed: {why}")
+    return InputError("unsupported", "expression", str(e), problem=f"{e} cannot be computed: {why}")
 
 
 def _real(e: Expression) -> float:
@@ -435,5 +435,5 @@ def _real(e: Expression) -> float:
     except TypeError:
         x = math.nan
     if not math.isfinite(x):
-        raise InputError("not-finite", str(e), x, expected="a finite real number")
+        raise InputError("not-finite", "expression", str(e), expected="a finite real number")
     return x

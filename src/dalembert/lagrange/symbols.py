@@ -50,7 +50,12 @@ def coordinates(names: str) -> Expression:
 
     `rate` gives their velocities."""
     if not isinstance(names, str) or not names.strip(" ,"):
-        raise InputError(f'coordinates are made from their names, as in coordinates("q1 q2"); got {names!r}')
+        raise InputError(
+            "wrong-type",
+            "names",
+            names,
+            problem=f'coordinates are made from their names, as in coordinates("q1 q2"); got {names!r}',
+        )
     return sp.symbols(names, real=True)
 
 
@@ -62,7 +67,9 @@ def rate(x: Expression, coordinates: Sequence[Symbol] | None = None) -> Expressi
     try:
         x = sp.sympify(x, strict=True)
     except (sp.SympifyError, TypeError):
-        raise InputError(f"rate is of a coordinate, an expression or a vector of them, not of {x!r}") from None
+        raise InputError(
+            "wrong-type", "x", x, problem=f"rate is of a coordinate, an expression or a vector of them, not of {x!r}"
+        ) from None
     if isinstance(x, sp.MatrixBase):
         return x.applyfunc(lambda part: rate(part, coordinates))
     time = _time_of(x)
@@ -76,7 +83,11 @@ def rate(x: Expression, coordinates: Sequence[Symbol] | None = None) -> Expressi
         return sp.Symbol(x.name + "d", **x.assumptions0)
     if not x.free_symbols:
         return sp.Integer(0)
-    raise InputError(f"rate({x}) needs to know what moves: rate(x, [q1, q2, …]) names the coordinates")
+    raise InputError(
+        "missing",
+        "coordinates",
+        problem=f"rate({x}) needs to know what moves: rate(x, [q1, q2, …]) names the coordinates",
+    )
 
 
 def _time_of(x: Expression) -> Expression | None:
@@ -112,34 +123,57 @@ class Alphabet:
 
     def _check_names(self) -> None:
         if not self.names:
-            raise InputError("a system needs at least one coordinate")
+            raise InputError("missing", "coordinates", (), problem="a system needs at least one coordinate")
         taken: dict[str, str] = {}
         for end, what in (("", "coordinate"), ("d", "velocity of"), ("dd", "acceleration of")):
             for name in self.names:
                 if name == TIME:
-                    raise InputError("the name 't' stands for time and cannot be a coordinate")
+                    raise InputError(
+                        "wrong-value",
+                        "coordinates",
+                        name,
+                        problem="the name 't' stands for time and cannot be a coordinate",
+                    )
                 if name + end in taken:
                     raise InputError(
-                        f"the name {name + end!r} is used twice: {taken[name + end]}, and {what} {name!r}; rename one"
+                        "duplicate",
+                        "coordinates",
+                        name + end,
+                        problem=f"the name {name + end!r} is used twice: {taken[name + end]}, and {what} {name!r}",
+                        remedy="Rename one.",
                     )
                 taken[name + end] = f"{what} {name!r}"
 
     def read(self, x: Expression, what: str) -> Expression:
         """An expression in the system's own symbols. `what` names it in messages."""
         if isinstance(x, str):
-            raise InputError(f"{what} must be a SymPy expression, not text: {x!r}; text would be run as code")
+            raise InputError(
+                "wrong-type",
+                what,
+                x,
+                problem=f"{what} must be a SymPy expression, not text: {x!r}; text would be run as code",
+            )
         try:
             x = sp.sympify(x, strict=True)
         except (sp.SympifyError, TypeError):
-            raise InputError(f"{what} must be a SymPy expression or a number, got {type(x).__name__}") from None
+            raise InputError(
+                "wrong-type", what, x, problem=f"{what} must be a SymPy expression or a number, got {type(x).__name__}"
+            ) from None
         if isinstance(x, sp.Equality):
             x = x.lhs - x.rhs
         if not isinstance(x, sp.Expr) or isinstance(x, (sp.MatrixBase, sp.MatrixExpr)):
-            raise InputError(f"{what} must be one SymPy expression, got {type(x).__name__}")
+            raise InputError(
+                "wrong-shape", what, x, problem=f"{what} must be one SymPy expression, got {type(x).__name__}"
+            )
         if x.has(sp.I):
-            raise InputError(f"{what} contains the imaginary unit: {x}; sympy.I is not a symbol for an inertia")
+            raise InputError(
+                "wrong-value",
+                what,
+                x,
+                problem=f"{what} contains the imaginary unit: {x}; sympy.I is not a symbol for an inertia",
+            )
         if x.has(sp.zoo, sp.oo, sp.nan):
-            raise InputError(f"{what} is not finite: {x}")
+            raise InputError("not-finite", what, x, problem=f"{what} is not finite: {x}")
         if self._functions:
             x = x.doit()
         x = x.xreplace(self._by_name(x)).xreplace(self._from_functions)
@@ -149,15 +183,29 @@ class Alphabet:
     def _refuse_strangers(self, x: Expression, what: str) -> None:
         moving = [str(f) for f in x.atoms(sp.Function) if is_function_of_time(f)]
         if moving:
-            raise InputError(f"{what} contains {moving[0]}, which moves but is not among the coordinates {self._list}")
+            raise InputError(
+                "missing",
+                "coordinates",
+                moving[0],
+                problem=f"{what} contains {moving[0]}, which moves but is not among the coordinates {self._list}",
+            )
         for s in x.free_symbols:
             if s.name == TIME:
                 raise InputError(
-                    f"{what} depends on time explicitly; let what moves by itself be a coordinate of its own, "
-                    "held by a force, or a constant rate by a parameter"
+                    "unsupported",
+                    what,
+                    x,
+                    problem=f"{what} depends on time explicitly; let what moves by itself be a coordinate of its own, "
+                    f"held "
+                    "by a force, or a constant rate by a parameter",
                 )
             if s.name in {a.name for a in self.qdd}:
-                raise InputError(f"{what} contains the acceleration {s.name}; accelerations are what is solved for")
+                raise InputError(
+                    "wrong-value",
+                    what,
+                    s,
+                    problem=f"{what} contains the acceleration {s.name}; accelerations are what is solved for",
+                )
 
     @property
     def _list(self) -> str:
@@ -171,12 +219,22 @@ class Alphabet:
             if s.name == TIME:
                 continue
             if s.name in {self.names[i] for i in self._functions}:
-                raise InputError(f"the name {s.name!r} is used twice: a coordinate, and a symbol; rename one")
+                raise InputError(
+                    "duplicate",
+                    "coordinates",
+                    s.name,
+                    problem=f"the name {s.name!r} is used twice: a coordinate, and a symbol",
+                    remedy="Rename one.",
+                )
             known = self._seen.setdefault(s.name, s)
             if known != s:
                 raise InputError(
-                    f"the name {s.name!r} is used twice, by two different SymPy symbols ({_assumed(known)} and "
-                    f"{_assumed(s)}); make the symbol once and use it everywhere, or rename one"
+                    "duplicate",
+                    "parameters",
+                    s.name,
+                    problem=f"the name {s.name!r} is used twice, by two different SymPy symbols ({_assumed(known)} and "
+                    f"{_assumed(s)})",
+                    remedy="Make the symbol once and use it everywhere, or rename one.",
                 )
             if s.name in self._inner:
                 result[s] = self._inner[s.name]
@@ -217,7 +275,12 @@ def as_list(coordinates: str | Expression | Iterable[Expression]) -> list[Any]:
     try:
         return list(coordinates)
     except TypeError:
-        raise InputError(f"coordinates must be a sequence of SymPy symbols, got {coordinates!r}") from None
+        raise InputError(
+            "wrong-type",
+            "coordinates",
+            coordinates,
+            problem=f"coordinates must be a sequence of SymPy symbols, got {coordinates!r}",
+        ) from None
 
 
 def _name(q: str | Expression) -> str:
@@ -228,7 +291,11 @@ def _name(q: str | Expression) -> str:
     if isinstance(q, sp.Symbol):
         return str(q.name)
     raise InputError(
-        f"a coordinate is a SymPy symbol or a function of time (dynamicsymbols), not {q!r} ({type(q).__name__})"
+        "wrong-type",
+        "coordinates",
+        q,
+        problem=f"a coordinate is a SymPy symbol or a function of time (dynamicsymbols), not {q!r} "
+        f"({type(q).__name__})",
     )
 
 

@@ -95,7 +95,12 @@ class LagrangianSystem(ConstrainedSystem):
     ) -> None:
         self._name = str(name)
         if parameters is not None and not isinstance(parameters, Mapping):
-            raise InputError(f"parameters map symbols to numbers; got {type(parameters).__name__}")
+            raise InputError(
+                "wrong-type",
+                "parameters",
+                parameters,
+                problem=f"parameters map symbols to numbers; got {type(parameters).__name__}",
+            )
         acting: dict[str, Any] = {"constraints": constraints, "pfaffian": pfaffian, "forces": forces, "inputs": inputs}
         more: dict[str, Any] = {"dissipation": dissipation, "name": name}
         self._remake = partial(LagrangianSystem, coordinates, kinetic, potential, **acting, **more)
@@ -166,8 +171,12 @@ class LagrangianSystem(ConstrainedSystem):
         for s in self._parameters:
             if s.name in own:
                 raise InputError(
-                    f"the name {s.name!r} is used twice: for a parameter, and for a multiplier or a generalized force "
-                    "in the equations; rename the parameter, or say inputs= if it is one"
+                    "duplicate",
+                    "parameters",
+                    s.name,
+                    problem=f"the name {s.name!r} is used twice: for a parameter, and for a multiplier or a "
+                    "generalized force in the equations",
+                    remedy="Rename the parameter, or say inputs= if it is one.",
                 )
 
     def _checked_numbers(self, parameters: Mapping[Any, Any]) -> dict[Any, float | None]:
@@ -177,10 +186,17 @@ class LagrangianSystem(ConstrainedSystem):
         for key, value in parameters.items():
             name = str(key)
             if name in self.joint_names or name in {s.name for s in self._energies.inputs}:
-                raise InputError(f"the name {name!r} is used twice: for a parameter, and for a coordinate or an input")
+                raise InputError(
+                    "duplicate",
+                    "parameters",
+                    name,
+                    problem=f"the name {name!r} is used twice: for a parameter, and for a coordinate or an input",
+                )
             choose(f"parameter of {self.name!r}", name, names)
             if name in seen:
-                raise InputError(f"the name {name!r} is used twice among the parameters")
+                raise InputError(
+                    "duplicate", "parameters", name, problem=f"the name {name!r} is used twice among the parameters"
+                )
             seen.add(name)
             result[names[name]] = number(f"parameter {name!r}", value)
         return result
@@ -620,7 +636,9 @@ class LagrangianSystem(ConstrainedSystem):
         for name in names:
             choose(f"parameter of {self.name!r}", name, known)
             if names.count(name) > 1:
-                raise InputError(f"the name {name!r} is used twice among the parameters")
+                raise InputError(
+                    "duplicate", "parameters", name, problem=f"the name {name!r} is used twice among the parameters"
+                )
         return tuple(known[name] for name in names)
 
     def _run(

@@ -116,7 +116,11 @@ class Memory:
         if self.owner.targets is not None:
             found = self.owner.targets(np.asarray(t + p.dt * np.arange(p.N + 1), float))
             if not isinstance(found, Mapping):
-                raise InputError(f"targets(t) must give parameters by name; it gives {type(found).__name__}")
+                raise InputError(
+                    "wrong-type",
+                    "targets",
+                    problem=f"targets(t) must give parameters by name; it gives {type(found).__name__}",
+                )
             given |= found
         return given
 

@@ -98,25 +98,39 @@ class PredictiveControl(Controller):
             if getattr(self, name) is not None:
                 number(name, getattr(self, name), above=0.0)
         if self.targets is not None and not callable(self.targets):
-            raise InputError("targets is a function of the times of the nodes that gives parameters by name")
+            raise InputError(
+                "wrong-type",
+                "targets",
+                self.targets,
+                problem="targets is a function of the times of the nodes that gives parameters by name",
+            )
         self.first_plan  # noqa: B018 - a guess that does not fit is refused here
         if self.follows is not None:
             p, nq = self.problem, self.problem.flow.nq
             if p.curved:
                 raise InputError(
-                    f"the positions of {p.flow.name!r} lie on a manifold, and the rates of what is wanted are none of "
-                    "theirs: give targets(t), the moving parameters at the nodes"
+                    "unsupported",
+                    "follows",
+                    problem=f"the positions of {p.flow.name!r} lie on a manifold, and the rates of what is wanted are "
+                    f"none "
+                    "of theirs",
+                    remedy="Give targets(t), the moving parameters at the nodes.",
                 )
             if self.follows not in p.moving:
                 raise InputError(
-                    f"follows names a parameter of the problem that is moving, and {self.follows!r} is none; moving "
-                    f"are: {', '.join(p.moving) or 'none'}"
+                    "wrong-value",
+                    "follows",
+                    self.follows,
+                    problem=f"follows names a parameter of the problem that is moving, and {self.follows!r} is none; "
+                    f"moving are: {', '.join(p.moving) or 'none'}",
                 )
             shape = p.values[self.follows].shape
             if len(shape) != 2 or not nq or shape[1] not in (nq, 2 * nq, 3 * nq):
                 raise InputError(
-                    f"{self.follows!r} follows a motion of {nq} positions: it has {p.N + 1} rows of {nq}, {2 * nq} or "
-                    f"{3 * nq} numbers, and not the shape {shape}"
+                    "wrong-shape",
+                    "follows",
+                    problem=f"{self.follows!r} follows a motion of {nq} positions: it has {p.N + 1} rows of {nq}, "
+                    f"{2 * nq} or {3 * nq} numbers, and not the shape {shape}",
                 )
 
     @classmethod
@@ -137,11 +151,16 @@ class PredictiveControl(Controller):
         if isinstance(guess, Optimum):
             guess = guess.x, guess.u
         if not isinstance(guess, tuple) or len(guess) != 2:
-            raise InputError(f"guess must be an Optimum, or states and inputs (x, u); got {type(guess).__name__}")
+            raise InputError(
+                "wrong-type",
+                "guess",
+                guess,
+                problem=f"guess must be an Optimum, or states and inputs (x, u); got {type(guess).__name__}",
+            )
         x, u = guess
         return (
-            None if x is None else array("x of guess", x, (p.N + 1, len(p.flow.states))),
-            None if u is None else array("u of guess", u, (p.N, p.m)),
+            None if x is None else array("guess", x, (p.N + 1, len(p.flow.states))),
+            None if u is None else array("guess", u, (p.N, p.m)),
         )
 
     @property
@@ -210,8 +229,10 @@ class PredictiveControl(Controller):
         def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
             if not all(isinstance(x, (int, float)) for x in (t, *y)):
                 raise InputError(
-                    "predictive control is asked on numbers, not traced into another loop: simulate(…) and rollouts(…) "
-                    "run it, and c_files(…) exports it"
+                    "unsupported",
+                    "t",
+                    problem="predictive control is asked on numbers, not traced into another loop",
+                    remedy="Simulate(…) and rollouts(…) run it, and c_files(…) exports it.",
                 )
             rows = (np.array(x, float)[None] for x in (y, r, p))
             return self._memory.ask(float(t), *rows)[0].tolist()
@@ -230,7 +251,7 @@ class PredictiveControl(Controller):
     def memory(self, count: int) -> Tell:
         """So many runs begun at once, each as if alone, one problem per lane."""
         if self.budget is not None:
-            raise InputError(CLOCK)
+            raise InputError("conflict", "budget", problem=CLOCK)
         size = chunk(self.problem)
         parts = [(k, Memory(self, min(size, count - k))) for k in range(0, count, size)]
 
@@ -261,7 +282,12 @@ class PredictiveControl(Controller):
         if self.follows is not None:
             return read_wanted(self.law(), reference, np.asarray(t))[None]
         if reference is not None:
-            raise InputError("predictive control follows nothing, unless follows= names a parameter: give no reference")
+            raise InputError(
+                "conflict",
+                "reference",
+                problem="predictive control follows nothing, unless follows= names a parameter",
+                remedy="Give no reference.",
+            )
         return None
 
     def reset(self) -> None:
@@ -293,7 +319,12 @@ class PredictiveControl(Controller):
         assert memory.engine is not None
         engine = memory.engine
         if not (np.isfinite(engine.xs).all() and np.isfinite(engine.us).all()):
-            raise InputError("no motion from x0 has a finite cost: there is nothing to begin with; choose another x0")
+            raise InputError(
+                "infeasible",
+                "x0",
+                problem="no motion from x0 has a finite cost: there is nothing to begin with",
+                remedy="Choose another x0.",
+            )
         about = f"{self.problem.flow.name}; {self.equation}"
         plan = {"x": engine.xs[0], "u": engine.us[0], "p": engine.ps[0]}
         return c_files(self.problem, self.iterations or 1, plan, name, about)
@@ -316,17 +347,25 @@ class PredictiveControl(Controller):
         inputs. parameters: those of the problem, one for all runs or one for each (B, ·); where they are inputs of
         the plant, such as a load, it has them too."""
         if self.follows is not None:
-            raise InputError("it follows a motion, which it has none of here: simulation.rollouts(…, reference=…) has")
+            raise InputError(
+                "missing",
+                "reference",
+                problem="it follows a motion, which it has none of here: simulation.rollouts(…, reference=…) has",
+            )
         if self.budget is not None:
-            raise InputError(CLOCK)
+            raise InputError("conflict", "budget", problem=CLOCK)
         p, size = self.problem, len(self.problem.flow.states)
         starts = array("x0", x0, (None, size), meaning="a start in each row")
-        steps = count_steps("the duration", number("duration", duration, "s", above=0.0), self.sample_time)
+        steps = count_steps("duration", number("duration", duration, "s", above=0.0), self.sample_time)
         parts = count("substeps", substeps, 1)
         h = self.sample_time / parts
         moved = _plant(p, p.system if plant is None else plant, h)
         if (moved.flow.states, moved.chosen) != (p.flow.states, p.chosen):
-            raise InputError("the plant must have the states and inputs of the problem's own system")
+            raise InputError(
+                "wrong-structure",
+                "plant",
+                problem="the plant must have the states and inputs of the problem's own system",
+            )
         x, u = np.zeros((len(starts), steps + 1, size)), np.zeros((len(starts), steps, p.m))
         x[:, 0] = starts
         many, given = chunk(p), _for_each(p, len(starts), parameters or {})
@@ -440,6 +479,11 @@ def _for_each(p: OptimalControl, count: int, parameters: Mapping[str, ArrayLike]
         core = p.values[name].shape if name in p.moving else p.values[name].shape[1:]
         x = array(name, value)
         if x.shape not in (core, (count, *core)):
-            raise InputError(f"{name} has shape {x.shape}; it must be {core}, or {(count, *core)}, one for each run")
+            raise InputError(
+                "wrong-shape",
+                name,
+                x,
+                problem=f"{name} has shape {x.shape}; it must be {core}, or {(count, *core)}, one for each run",
+            )
         found[name] = np.broadcast_to(x, (count, *core))
     return found

@@ -86,25 +86,40 @@ class OptimalControl:
         for what in ("limits", "parameters"):
             given = getattr(self, what)
             if given is not None and not (isinstance(given, Mapping) and all(isinstance(k, str) for k in given)):
-                raise InputError(f"{what} is a dictionary of names and values, got {given!r:.60}")
+                raise InputError(
+                    "wrong-type", what, given, problem=f"{what} is a dictionary of names and values, got {given!r:.60}"
+                )
         for what in ("moving", "inputs"):
             names = getattr(self, what)
             if names is not None and (isinstance(names, str) or not isinstance(names, Collection)):
-                raise InputError(f"{what} is a list of names: {what}=[{names!r}]")
+                raise InputError("wrong-type", what, names, problem=f"{what} is a list of names: {what}=[{names!r}]")
         choose("method", self.method, METHODS)
         switch("exact", self.exact)
         flow = self.flow
         if not self.chosen:
-            raise InputError(f"{flow.name!r} has no inputs: there is nothing to choose")
+            raise InputError("missing", "inputs", problem=f"{flow.name!r} has no inputs: there is nothing to choose")
         if self.curved and flow.difference is None:
             raise InputError(
-                f"{flow.name!r} has positions on a manifold, and no difference(q0, q1) of them: give it one"
+                "missing",
+                "difference",
+                problem=f"{flow.name!r} has positions on a manifold, and no difference(q0, q1) of them",
+                remedy="Give it one.",
             )
         if flow.sample is not None:
-            raise InputError(f"{flow.name!r} jumps between modes at its samples: choose a smooth flow of it")
+            raise InputError(
+                "unsupported",
+                "system",
+                problem=f"{flow.name!r} jumps between modes at its samples",
+                remedy="Choose a smooth flow of it.",
+            )
         self.values, self.bounds, self.fences  # noqa: B018
         if not (self.terms["running"] or self.terms["terminal"]):
-            raise InputError("a problem without a cost has no best motion: give running= or terminal=")
+            raise InputError(
+                "missing",
+                "running",
+                problem="a problem without a cost has no best motion",
+                remedy="Give running= or terminal=.",
+            )
         self._check_parameters()
 
     # --------------------------------------------------------------------------------------------------- what is given
@@ -112,9 +127,11 @@ class OptimalControl:
     def N(self) -> int:
         """Steps."""
         T, h = number("horizon", self.horizon, "s", above=0.0), number("dt", self.dt, "s", above=0.0)
-        steps = count_steps("the horizon", T, h)
+        steps = count_steps("horizon", T, h)
         if steps > LARGEST_HORIZON:
-            raise InputError(f"{steps} steps are more than {LARGEST_HORIZON}: take a longer dt")
+            raise InputError(
+                "too-large", "dt", problem=f"{steps} steps are more than {LARGEST_HORIZON}", remedy="Take a longer dt."
+            )
         return steps
 
     @cached_property
@@ -124,7 +141,9 @@ class OptimalControl:
         make = getattr(self.system, "flow", None)
         flow = make() if callable(make) else None
         if not isinstance(flow, Flow):
-            raise InputError(f"a system has a flow(); got {type(self.system).__name__}")
+            raise InputError(
+                "wrong-type", "system", self.system, problem=f"a system has a flow(); got {type(self.system).__name__}"
+            )
         return flow
 
     @property
@@ -154,23 +173,40 @@ class OptimalControl:
         read = {name for what, terms in self.terms.items() for term in terms for name in argument_names(what, term)}
         for name in self.values:
             if name in GIVEN:
-                raise InputError(f"a parameter is called {name!r}, as an argument of solve is: choose another name")
+                raise InputError(
+                    "conflict",
+                    "parameters",
+                    name,
+                    problem=f"a parameter is called {name!r}, as an argument of solve is",
+                    remedy="Choose another name.",
+                )
             if name in self.chosen:
                 raise InputError(
-                    f"{name!r} is an input that is chosen, and parameters= gives it: leave it out, or name the others "
-                    "in inputs="
+                    "conflict",
+                    "parameters",
+                    name,
+                    problem=f"{name!r} is an input that is chosen, and parameters= gives it",
+                    remedy="Leave it out, or name the others in inputs=.",
                 )
             if name not in read and name not in self.rest:
                 raise InputError(
-                    f"nothing reads the parameter {name!r}: no cost or limit has an argument of that name (without a "
-                    f"default), and {self.flow.name!r} no such input; its inputs are {', '.join(self.flow.inputs)}"
+                    "no-effect",
+                    "parameters",
+                    name,
+                    problem=f"nothing reads the parameter {name!r}: no cost or limit has an argument of that name "
+                    f"(without "
+                    f"a default), and {self.flow.name!r} no such input; its inputs are "
+                    f"{', '.join(self.flow.inputs)}",
                 )
 
         for name in self.rest:
             if name not in self.flow.driven and name not in self.values:  # zero may be a mass that is none
                 raise InputError(
-                    f"{self.flow.name!r} has an input {name!r} that is neither chosen nor given: say what it is, "
-                    f"parameters={{{name!r}: …}}"
+                    "missing",
+                    "parameters",
+                    name,
+                    problem=f"{self.flow.name!r} has an input {name!r} that is neither chosen nor given",
+                    remedy=f"Say what it is, parameters={{{name!r}: …}}.",
                 )
 
     @cached_property
@@ -181,12 +217,21 @@ class OptimalControl:
             choose("parameter that is moving", name, self.parameters or {})
         for name, value in (self.parameters or {}).items():
             if name in GROUPS:
-                raise InputError(f"a parameter is called {name!r}, which every cost knows already: choose another name")
+                raise InputError(
+                    "conflict",
+                    "parameters",
+                    name,
+                    problem=f"a parameter is called {name!r}, which every cost knows already",
+                    remedy="Choose another name.",
+                )
             x = array(name, value)
             if name in self.moving:
                 if not x.ndim or len(x) != self.N + 1:
                     raise InputError(
-                        f"{name} is moving: it needs {self.N + 1} rows, one per node; it has shape {x.shape}"
+                        "wrong-shape",
+                        name,
+                        x,
+                        problem=f"{name} is moving: it needs {self.N + 1} rows, one per node; it has shape {x.shape}",
                     )
             else:
                 x = np.broadcast_to(x, (self.N + 1, *x.shape))
@@ -230,12 +275,19 @@ class OptimalControl:
                 pair = [np.broadcast_to(np.asarray(x, float), len(names)).tolist() for x in (low, high)]
             except (TypeError, ValueError):
                 raise InputError(
-                    f"limits of {key!r} are (low, high), or one number for both ways, each a number or {len(names)}; "
-                    f"got {value!r:.60}"
+                    "wrong-value",
+                    "limits",
+                    value,
+                    problem=f"limits of {key!r} are (low, high), or one number for both ways, each a number or "
+                    f"{len(names)}; got {value!r:.60}",
                 ) from None
             for name, a, b in zip(names, *pair, strict=True):
                 if not a < b:
-                    raise InputError(f"the limits of {name!r} are {a:g} and {b:g}: the lower must be below the upper")
+                    raise InputError(
+                        "wrong-order",
+                        "limits",
+                        problem=f"the limits of {name!r} are {a:g} and {b:g}: the lower must be below the upper",
+                    )
                 found[name] = (a, b)
         return found
 
@@ -710,7 +762,9 @@ class OptimalControl:
                 lead = x.shape[: x.ndim - len(core)]
                 if x.shape[x.ndim - len(core) :] != core or lead not in ((), batch):
                     more = f", or {(*batch, *core)} for a batch" if batch else ""
-                    raise InputError(f"{name} has shape {x.shape}; it must be {core}{more}")
+                    raise InputError(
+                        "wrong-shape", name, x, problem=f"{name} has shape {x.shape}; it must be {core}{more}"
+                    )
                 rows = x.reshape(*lead, *((self.N + 1,) if name in self.moving else (1,)), size)
             else:
                 rows = value.reshape(self.N + 1, size)
@@ -723,7 +777,7 @@ def count_steps(what: str, T: float, h: float) -> int:
     """T / h, a whole number."""
     steps = round(T / h)
     if steps < 1 or abs(T / h - steps) > WHOLE * steps:
-        raise InputError(f"{what} of {T:g} s is no whole number of steps of {h:g} s")
+        raise InputError("out-of-range", what, problem=f"{what} of {T:g} s is no whole number of steps of {h:g} s")
     return steps
 
 

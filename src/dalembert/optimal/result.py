@@ -88,7 +88,7 @@ class Optimum:
         """u at time t in the state x, of a lone problem: a controller for `simulate`. After the horizon it holds the
         last row."""
         if self.u.ndim != 2:
-            raise InputError("a controller is made of one motion, not of a batch of them")
+            raise InputError("wrong-shape", "x", problem="a controller is made of one motion, not of a batch of them")
         k = int(np.clip((t - self.t[0]) / self.problem.dt + 1e-9, 0, len(self.u) - 1))
         u = self.u[k] + self.gains[k] @ self.problem.apart(self.x[k], np.asarray(x, float))
         return np.asarray(np.clip(u, *self.problem.bounds))
@@ -96,12 +96,15 @@ class Optimum:
     def law(self) -> Law:
         """What `simulate` takes: inputs by their names, in whatever order, and those that are chosen alone."""
         if self.u.ndim != 2:
-            raise InputError("a controller is made of one motion, not of a batch of them")
+            raise InputError("wrong-shape", "x", problem="a controller is made of one motion, not of a batch of them")
 
         def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
             if not isinstance(t, (int, float)):
                 raise InputError(
-                    "an optimal motion is asked on numbers, not traced into another loop: simulate(…) runs it"
+                    "unsupported",
+                    "t",
+                    problem="an optimal motion is asked on numbers, not traced into another loop",
+                    remedy="Simulate(…) runs it.",
                 )
             return self(float(t), np.array(y, float)).tolist()
 
@@ -140,7 +143,11 @@ def solve(
     rounds, tol = count("iterations", iterations, 1), number("tolerance", tolerance, above=0.0, most=0.1)
     near = number("accuracy", accuracy, above=0.0)
     if progress is not None and not callable(progress):
-        raise InputError("progress is a function (first, total) that is called after each iteration")
+        raise InputError(
+            "wrong-type",
+            "progress",
+            problem="progress is a function (first, total) that is called after each iteration",
+        )
     start = array("x0", x0, (..., n), meaning=f"the states {', '.join(problem.flow.states)}")
     lead, given = start.shape[:-1], parameters or {}
     P = problem.parameters_at(number("t0", t0, "s"), lead, **given).reshape(-1, N + 1, problem.layout.p)
@@ -220,7 +227,12 @@ def _spread(guess: Array, lead: tuple[int, ...], core: tuple[int, int]) -> Array
     try:
         return np.broadcast_to(guess, (*lead, *core)).reshape(-1, *core)
     except ValueError:
-        raise InputError(f"a guess has shape {guess.shape}; it must end in {core}, and fit {lead} starts") from None
+        raise InputError(
+            "wrong-shape",
+            "guess",
+            guess,
+            problem=f"a guess has shape {guess.shape}; it must end in {core}, and fit {lead} starts",
+        ) from None
 
 
 def _check_start(problem: OptimalControl, x0: Array, P: Array) -> None:
@@ -229,8 +241,11 @@ def _check_start(problem: OptimalControl, x0: Array, P: Array) -> None:
         if (sign * (x0[..., j] - limit) > OUTSIDE * max(1.0, abs(limit))).any():
             worst = float((x0[..., j]).max() if sign > 0 else x0[..., j].min())
             raise InputError(
-                f"{flow.states[j]!r} starts at {worst:g}, {'above' if sign > 0 else 'below'} its limit {limit:g}: no "
-                "motion from there keeps to it; move the start, or the limit"
+                "infeasible",
+                "x0",
+                problem=f"{flow.states[j]!r} starts at {worst:g}, {'above' if sign > 0 else 'below'} its limit "
+                f"{limit:g}: no motion from there keeps to it",
+                remedy="Move the start, or the limit.",
             )
     own = problem.counts[0] - len(problem.fences) - len(problem.input_fences)
     if own:
@@ -241,8 +256,11 @@ def _check_start(problem: OptimalControl, x0: Array, P: Array) -> None:
         late = np.flatnonzero((np.where(still, found, -1.0) > OUTSIDE).reshape(-1, own).any(0))
         if len(late):
             raise InputError(
-                f"row {late[0]} of the inequalities is {float(found[..., late[0]].max()):g} at the start, above 0: no "
-                "motion from there keeps to it; move the start, or the limit"
+                "infeasible",
+                "x0",
+                problem=f"row {late[0]} of the inequalities is {float(found[..., late[0]].max()):g} at the start, "
+                "above 0: no motion from there keeps to it",
+                remedy="Move the start, or the limit.",
             )
     if flow.check is not None:
         flow.check(x0)

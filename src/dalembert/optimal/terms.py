@@ -78,7 +78,12 @@ def read_terms(what: str, given: object, known: Sequence[str]) -> list[Cost]:
     terms: list[Any] = [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
     for term in terms:
         if not callable(term):
-            raise InputError(f"{what} is a function of {', '.join(known)}, or several; got {type(term).__name__}")
+            raise InputError(
+                "wrong-type",
+                what,
+                term,
+                problem=f"{what} is a function of {', '.join(known)}, or several; got {type(term).__name__}",
+            )
         for name in argument_names(what, term):
             if name not in known:
                 raise unknown(f"argument of {what}", name, known)
@@ -92,7 +97,11 @@ def argument_names(what: str, term: Cost) -> list[str]:
         parameters = ()
     wanted = [p for p in parameters if p.default is p.empty]
     if not parameters or any(p.kind not in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) for p in wanted):
-        raise InputError(f"{what} must be a function whose arguments have names: q, v, u, …, not *args, **kwargs or /")
+        raise InputError(
+            "wrong-type",
+            what,
+            problem=f"{what} must be a function whose arguments have names: q, v, u, …, not *args, **kwargs or /",
+        )
     return [p.name for p in wanted]
 
 
@@ -107,8 +116,10 @@ def evaluate(what: str, terms: Sequence[Cost], given: dict[str, Any]) -> tuple[l
             raise
         except (TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError) as error:
             raise InputError(
-                f"{what} cannot be traced: {error}; it chooses by scalar.where, and computes with +, −, ·, "
-                "/ and the functions of dalembert.scalar"
+                "unsupported",
+                what,
+                problem=f"{what} cannot be traced: {error}; it chooses by scalar.where, and computes with +, −, ·, / "
+                "and the functions of dalembert.scalar",
             ) from None
         if isinstance(found, (list, tuple, Residuals)):
             residuals.add(found)
@@ -116,9 +127,14 @@ def evaluate(what: str, terms: Sequence[Cost], given: dict[str, Any]) -> tuple[l
             values.append(found)
     for x in (*values, *residuals):
         if isinstance(x, (bool, np.bool_, complex, np.ndarray)) or not _multiplies(x):
-            raise InputError(f"{what} gives {type(x).__name__}; it must give a number, or a list of them")
+            raise InputError(
+                "wrong-type",
+                what,
+                x,
+                problem=f"{what} gives {type(x).__name__}; it must give a number, or a list of them",
+            )
         if isinstance(x, Real) and not np.isfinite(float(x)):
-            raise InputError(f"{what} is {x} whatever the state: it must be finite")
+            raise InputError("not-finite", what, x, problem=f"{what} is {x} whatever the state: it must be finite")
     return values, residuals
 
 
@@ -177,9 +193,19 @@ def expand(
 def _weights(weight: ArrayLike, n: int | None = None) -> list[float]:
     w = array("a weight", weight)
     if (w < 0).any():
-        raise InputError("a weight must not be negative: less cost further off would have no least value")
+        raise InputError(
+            "out-of-range",
+            "weight",
+            w,
+            problem="a weight must not be negative: less cost further off would have no least value",
+        )
     if n and w.shape not in ((), (1,), (n,)):
-        raise InputError(f"a weight is one number, or {n}, one for each entry; it has shape {w.shape}")
+        raise InputError(
+            "wrong-shape",
+            "weight",
+            w,
+            problem=f"a weight is one number, or {n}, one for each entry; it has shape {w.shape}",
+        )
     return np.sqrt(np.broadcast_to(w, (n,) if n else w.shape)).tolist() if n else np.sqrt(np.atleast_1d(w)).tolist()
 
 
@@ -214,7 +240,9 @@ def _against(what: str, target: ArrayLike | str, weight: ArrayLike) -> Cost:
     def residual(x: Positions, aim: Scalars | None) -> list[Scalar]:
         wanted = fixed if aim is None else aim
         if len(wanted) != len(x):
-            raise InputError(f"a target has {len(wanted)} numbers, and {what} {len(x)}")
+            raise InputError(
+                "wrong-shape", "target", wanted, problem=f"a target has {len(wanted)} numbers, and {what} {len(x)}"
+            )
         return _weigh(weight, x.minus(wanted))
 
     return with_arguments(residual, (what, target) if isinstance(target, str) else (what,))
@@ -242,21 +270,32 @@ def tip(
     fixed = None if isinstance(target, str) else array("a target", target, (4, 4), (3,))
     if fixed is not None and fixed.shape == (3,):
         if rotation:
-            raise InputError("the target is a position: say rotation=False, or give a pose (4, 4)")
+            raise InputError(
+                "wrong-shape",
+                "target",
+                problem="the target is a position",
+                remedy="Say rotation=False, or give a pose (4, 4).",
+            )
         fixed = np.block([[np.eye(3), fixed[:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])
     elif fixed is not None:
         fixed = read_pose("a target", fixed)
 
     def residual(q: Scalars, aim: Scalars | None) -> Residuals:
         if len(q) < robot.model.nq:
-            raise InputError(f"tip is of {robot.name!r}, {robot.model.nq} positions; the system has {len(q)}")
+            raise InputError(
+                "wrong-structure",
+                "robot",
+                problem=f"tip is of {robot.name!r}, {robot.model.nq} positions; the system has {len(q)}",
+            )
         A = fixed.reshape(-1).tolist() if aim is None and fixed is not None else list(aim or ())
         if len(A) == 3 and not rotation:
             A = [1.0, 0.0, 0.0, A[0], 0.0, 1.0, 0.0, A[1], 0.0, 0.0, 1.0, A[2]]
         elif len(A) != 16:
             raise InputError(
-                f"the target of a tip is a pose, sixteen numbers{'' if rotation else ', or a position, three'}; "
-                f"{target!r} has {len(A)}"
+                "wrong-shape",
+                "target",
+                problem="the target of a tip is a pose, sixteen "
+                f"numbers{'' if rotation else ', or a position, three'}; {target!r} has {len(A)}",
             )
         wanted = Pose(tuple(tuple(A[4 * i : 4 * i + 3]) for i in range(3)), tuple(A[3:12:4]))
         off = wanted.inverse() @ frame_pose(robot.model, q, place)
