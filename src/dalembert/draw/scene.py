@@ -169,7 +169,7 @@ def look_of(robot: Robot, triangles: int = ENOUGH_TRIANGLES, package_dirs: Seque
         try:
             solid = read_mesh(robot, shape.geometry, package_dirs) if isinstance(shape.geometry, Mesh) else None
         except (DalembertError, OSError) as error:
-            notes.append(f"a mesh is not drawn: {error}; a stick stands for it")
+            notes.append(f"a stick stands for a mesh: {error}")
             continue
         color, opacity = (BASE_COLOR if frame.body < 0 else PLAIN_COLOR), None
         if shape.color is not None:

@@ -55,7 +55,7 @@ def test_round_the_circle(name, tmp_path):
 
 def test_a_closed_chain_has_no_table():
     refused = run("convert", "four-bar", "--format", "dh", code=1).output
-    assert "robot 'four-bar' has 1 loop: a table of joints has none" in refused
+    assert "'four-bar' has 1 loop" in refused and "Robot.tree" in refused
 
 
 def test_export(tmp_path):

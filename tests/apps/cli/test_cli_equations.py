@@ -54,7 +54,7 @@ def test_an_entry_is_named_with_all_its_indices():
 
 def test_bounds():
     arm = dl.load("planar-2r")
-    got = {row["name"]: row for row in data("bounds", "planar-2r", "--only", "mu2", "--gap", "0.1")["bounds"]}
+    got = {row["name"]: row for row in data("bounds", "planar-2r", "--only", "mu2", "--gap", "0.1")["findings"]}
     q = np.random.default_rng(0).uniform(-3, 3, (500, 2))
     assert np.linalg.eigvalsh(arm.mass_matrix(q)).max() <= got["mu2"]["certified"]
     out = run("bounds", "planar-2r", "--only", "mu2", "--gap", "0.1").output

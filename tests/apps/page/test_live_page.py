@@ -19,6 +19,7 @@ from dalembert.apps.cli import main
 from dalembert.apps.page import PANELS
 from dalembert.describe.description import Description, Link
 from dalembert.errors import InputError, UnknownNameError
+from errors import raises
 
 VOID = {"meta", "input", "br", "hr", "img", "link"}
 
@@ -146,23 +147,23 @@ def test_names_cannot_end_their_element(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words, error, message",
+    "words, error, fields",
     [
-        ({"controllers": ["pidd"]}, UnknownNameError, "unknown controller 'pidd'"),
-        ({"controllers": "pd"}, InputError, "controllers is a list of names with at least one in it, got 'pd'"),
-        ({"controllers": []}, InputError, "at least one"),
-        ({"panels": ["plot"]}, UnknownNameError, "unknown panel 'plot'; did you mean 'plots'"),
-        ({"panels": "plots"}, InputError, r"panels is a list of names, as \['plots'\]"),
-        ({"embed": "yes"}, InputError, "embed"),
-        ({"q": [0.1]}, InputError, "q"),
-        ({"motion": [[1.0, 2.0, 3.0]]}, InputError, "motion"),
-        ({"log": "nothing.csv"}, InputError, "nothing.csv"),
-        ({"path": "no/such/folder/arm.html"}, InputError, "cannot be written: there is no folder"),
+        ({"controllers": ["pidd"]}, UnknownNameError, "unknown-name"),
+        ({"controllers": "pd"}, InputError, "wrong-type controllers"),
+        ({"controllers": []}, InputError, "wrong-type controllers"),
+        ({"panels": ["plot"]}, UnknownNameError, "unknown-name panels"),
+        ({"panels": "plots"}, InputError, "wrong-type panels"),
+        ({"embed": "yes"}, InputError, "wrong-type embed"),
+        ({"q": [0.1]}, InputError, "wrong-shape q"),
+        ({"motion": [[1.0, 2.0, 3.0]]}, InputError, "wrong-shape motion"),
+        ({"log": "nothing.csv"}, InputError, "not-readable path"),
+        ({"path": "no/such/folder/arm.html"}, InputError, "not-writable path"),
     ],
 )
-def test_wrong_words_are_refused_in_a_sentence(words, error, message, tmp_path, monkeypatch):
+def test_wrong_words_are_refused_in_a_sentence(words, error, fields, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(error, match=message):
+    with raises(error, fields):
         dl.write_page(dl.load("planar-2r"), **{"path": "arm.html", "controllers": ["none"], **words})
     assert not (tmp_path / "arm.html").exists()
 
@@ -171,7 +172,7 @@ def test_what_is_no_robot_or_has_no_joints_is_refused(tmp_path):
     with pytest.raises(InputError, match="a page"):
         dl.write_page("panda", tmp_path / "x.html")
     block = dl.Robot(Description("block", (Link("base"),), ()))
-    with pytest.raises(InputError, match="'block' has no joints: nothing of it moves"):
+    with raises(InputError, "unsupported robot"):
         dl.write_page(block, tmp_path / "x.html")
 
 

@@ -237,8 +237,8 @@ def test_broken_meshes_become_sticks_with_a_sentence_each(broken):
     assert drawn == {-1, 0, 1, 2, 3, 4, 5}
     assert [type(p.geometry) for p in look.parts if p.body == 0] == [Mesh]
     assert all(p.stick for p in look.parts if p.body != 0)
-    assert len(look.notes) == 5 and all(note.endswith("; a stick stands for it") for note in look.notes)
-    expected = ("'missing.stl' was not found", "cut off", "not finite", ".xyz", "not found")
+    assert len(look.notes) == 5 and all(note.startswith("a stick stands for a mesh") for note in look.notes)
+    expected = ("'missing.stl' was not found", "cut.stl", "not finite", ".xyz", "not found")
     assert all(said in note for note, said in zip(look.notes, expected, strict=True))
 
 

@@ -90,11 +90,13 @@ def write_page(
     recorded motion to play back. A robot that nothing holds up begins without gravity; a slider turns it on."""
     arm = with_tip(need_robot(robot, "a page"))
     if not arm.nv:
-        raise InputError(f"{arm.name!r} has no joints: nothing of it moves, and a page would have nothing to do")
+        problem = f"{arm.name!r} has no joints, and a page shows a robot that moves"
+        raise InputError("unsupported", "robot", arm.name, problem=problem)
     place = Path(f"{file_name(arm.name)}.html" if path is None else path)
     folder = place_of(place).parent
     if not folder.is_dir():
-        raise InputError(f"{str(place)!r} cannot be written: there is no folder {str(folder)!r}")
+        problem = f"{str(place)!r} cannot be written: the folder {str(folder)!r} does not exist"
+        raise InputError("not-writable", "path", str(place), problem=problem)
     begun = time.perf_counter()
     small, shown = switch("embed", embed), _read_panels(panels, embed)
     scene = scene_of(arm)
@@ -146,7 +148,7 @@ def live_data(
     if q is not None and robot.loops:
         start = Constrained(robot).close(start).q
     if isinstance(controllers, str) or (controllers is not None and not controllers):
-        raise InputError(f"controllers is a list of names with at least one in it, got {controllers!r}")
+        raise InputError("wrong-type", "controllers", controllers, expected="a list of at least one name")
     physics = make_physics(robot, start, controllers, _read_motion(motion, robot, start), most)
     module = assemble_wasm(physics.parts) if physics.parts else None
     code = b"" if module is None else module.data
@@ -196,8 +198,8 @@ def _read_panels(panels: Iterable[str] | None, embed: bool) -> list[str]:
     if panels is None:
         return list(EMBEDDED if embed else PANELS)
     if isinstance(panels, str):
-        raise InputError(f"panels is a list of names, as [{panels!r}]")
-    wanted = [choose("panel", name, PANELS) for name in panels]
+        raise InputError("wrong-type", "panels", panels, expected="a list of names", remedy=f"Pass [{panels!r}].")
+    wanted = [choose("panel", name, PANELS, "panels") for name in panels]
     return [name for name in PANELS if name in wanted]
 
 

@@ -286,15 +286,13 @@ def _step(model: Model) -> Kernel:
 def _trace_motion(robot: Robot, motion: Reference) -> Kernel:
     m = len(robot.model.drives)
     if motion.m != m or not 0 < motion.duration < np.inf:
-        raise InputError(
-            f"a page plays a motion of {m} joints that ends; this one has {motion.m} coordinates and "
-            f"lasts {motion.duration:g} s"
-        )
+        problem = f"the motion has {motion.m} coordinates and lasts {motion.duration:g} s"
+        remedy = f"Pass a motion of {m} joints that ends."
+        raise InputError("wrong-shape", "motion", motion.m, problem=problem, remedy=remedy)
     if motion.trace(0.0) is None:
-        raise InputError(
-            "this motion is no formula of few pieces that a page could compute; give postures to pass, or a "
-            "trajectory of up to 16 pieces"
-        )
+        problem = "the motion has too many pieces for a page, or no formula"
+        remedy = "Pass postures, or a trajectory of at most 16 pieces."
+        raise InputError("unsupported", "motion", problem=problem, remedy=remedy)
 
     def rows(t: Sequence[Scalar]) -> list[Scalar]:
         traced = motion.trace(t[0])

@@ -124,7 +124,7 @@ def _plan(context: Context, c: Collision, t: Array, q: Array) -> list[Markup]:
     try:
         found = _planned(robot, c, q[0], q[-1], world)
     except InputError as error:
-        return [head, html.paragraph(f"There is none: {error}.")]
+        return [head, html.paragraph(f"There is none: {str(error).rstrip('.')}.")]
     hit = find_spans(c, t, q, world)
     straight = f"The task itself would touch: {hit[0]}." if hit else "The task itself passes it."
     path = _samples(found)

@@ -135,7 +135,8 @@ def write_report(
     place = Path(f"{file_name(robot.name)}.html" if path is None else path)
     folder = place_of(place).parent
     if not folder.is_dir():  # said now, not after a minute of work
-        raise InputError(f"{str(place)!r} cannot be written: there is no folder {str(folder)!r}")
+        problem = f"{str(place)!r} cannot be written: the folder {str(folder)!r} does not exist"
+        raise InputError("not-writable", "path", str(place), problem=problem)
     begun = time.perf_counter()
     made: list[tuple[Written, Made]] = []
     tell = progress or (lambda title, word: None)
