@@ -20,6 +20,7 @@ from dalembert.findings import write_json
 from dalembert.model import build as model_build
 from dalembert.trust.verify import own_methods
 from dalembert.trust.verify.certificate import Agreement, Certificate, Verified, make_certificate, summarize_by
+from errors import raises
 from trees import random_tree
 from trust.verify.array_kernels import on_arrays
 from trust.verify.gripper_arm import GRIPPER_ARM
@@ -460,7 +461,7 @@ def test_bad_input(options, says):
 
 
 def test_what_is_no_robot():
-    with pytest.raises(dl.DalembertError, match="there is no such file"):
+    with raises(dl.DescriptionError, "not-readable path"):
         dl.verify("nowhere.urdf")
     with pytest.raises(dl.InputError, match="got list"):
         dl.verify([])
