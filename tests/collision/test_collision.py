@@ -754,7 +754,7 @@ def test_a_mesh_is_an_obstacle(tmp_path):
     ):
         with raises(InputError, said):
             World().mesh("bad", mesh, **words)
-    with pytest.raises(dl.DalembertError, match="no such file"):
+    with raises(dl.DescriptionError, "not-readable path"):
         World().mesh("none", "nowhere.stl")
 
 

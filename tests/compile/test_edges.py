@@ -15,6 +15,7 @@ import dalembert as dl
 from dalembert import scalar
 from dalembert.compile import cache, compile_function, threads
 from dalembert.errors import InputError
+from errors import fields_of, raises
 
 
 def test_results_of_many_dimensions():
@@ -250,7 +251,7 @@ def test_the_branch_not_taken_does_not_touch_a_derivative():
 
 
 def test_an_argument_named_twice():
-    with pytest.raises(dl.InputError, match="named twice"):
+    with raises(dl.InputError, "duplicate wrt"):
         dl.load("planar-2r").kernel("fk").derivative("q", "q")
 
 
@@ -287,23 +288,26 @@ def test_a_dimension_of_size_zero_takes_no_other_size():
         for kind in (np.float64, np.float32):
             assert function(np.ones((3, 0), kind)).shape == (3, 6, 0)
             for wrong in ((5,), (3, 5), (1,)):
-                with pytest.raises(ValueError, match=r"is different from 0|must end in \(0,\)"):
+                with pytest.raises(ValueError) as caught:
                     function(np.ones(wrong, kind))
+                numpy = "is different from 0" in str(caught.value)
+                assert numpy or fields_of(caught.value) == "wrong-shape x0", str(caught.value)
     assert compile_function(lambda x: [list(x[:0])] * 3, [(2,)], [(3, 0)])([1.0, 2.0]).shape == (3, 0)
 
 
 def test_a_kernel_says_which_argument_is_wrong():
     kernel = dl.load("planar-2r").kernel("inverse_dynamics")
     q = np.ones(2)
-    for wrong, why in (
-        ((q, q, np.ones(5)), r"qdd of inverse_dynamics has shape \(5,\); it must end in \(2,\)"),
-        ((q, np.float64(1.0), q), r"qd of inverse_dynamics has shape \(\); it must end in \(2,\)"),
-        ((q, q), "inverse_dynamics takes q, qd, qdd; got 2 arguments"),
-        ((q,) * 5, "inverse_dynamics takes q, qd, qdd; got 5 arguments"),
-        ((q, q, q, [1.0, 2.0]), "out must be a NumPy array, got list"),
+    for wrong, fields, value in (
+        ((q, q, np.ones(5)), "wrong-shape qdd", np.ones(5)),
+        ((q, np.float64(1.0), q), "wrong-shape qd", 1.0),
+        ((q, q), "wrong-shape arguments", 2),
+        ((q,) * 5, "wrong-shape arguments", 5),
+        ((q, q, q, [1.0, 2.0]), "wrong-type out", [1.0, 2.0]),
     ):
-        with pytest.raises(InputError, match=f"^{why}"):
+        with raises(InputError, fields) as caught:
             kernel(*wrong)
+        assert np.array_equal(caught.value.value, value) and str(caught.value)
 
 
 def test_a_result_may_follow_the_arguments():

@@ -23,6 +23,7 @@ from dalembert.compile.wasm import assemble_wasm
 from dalembert.errors import DalembertError, InputError
 from dalembert.kinematics.ik import numeric
 from dalembert.scalar import cos, exp, log, sin
+from errors import raises
 
 NODE = shutil.which("node")
 
@@ -140,13 +141,13 @@ def test_long_chains_are_cut_into_functions() -> None:
 
 def test_what_cannot_be_exported(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = compile_function(lambda x: [x[0] * x[1]], [(2,)], [(1,)], "product")
-    with pytest.raises(InputError, match="needs at least one kernel"):
+    with raises(InputError, "missing kernels"):
         assemble_wasm({})
-    with pytest.raises(InputError, match="the module itself exports 'memory'"):
+    with raises(InputError, "duplicate name"):
         assemble_wasm({"memory": kernel})
     monkeypatch.setattr(wasm, "MOST_LOCALS", 1)
     wide = compile_function(lambda x: [x[0] * x[1] + 0.125, x[1] - x[0]], [(2,)], [(2,)], "wide")
-    with pytest.raises(InputError, match="browsers take 1: export fewer joints, or C"):
+    with raises(InputError, "too-large kernels"):
         wide.wasm()
 
 

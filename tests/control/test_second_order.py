@@ -344,7 +344,7 @@ def test_where_damping_comes_from():
     [
         (lambda: MassSpringDamper(0, 1, 1), "out-of-range the mass of a mass-spring-damper"),
         (lambda: MassSpringDamper(1, math.nan, 1), "not-finite the damping of a mass-spring-damper"),
-        (lambda: MassSpringDamper(1, "x", 1), "not-numbers the damping of a mass-spring-damper"),
+        (lambda: MassSpringDamper(1, "x", 1), "wrong-type the damping of a mass-spring-damper"),
         (lambda: MassSpringDamper(1, 1, 1).response(-1.0), "out-of-range t"),
         (lambda: MassSpringDamper(1, 1, 1).response([0.0, math.inf]), "not-finite t"),
         (lambda: unit_mass(1.0).response(np.zeros(3), np.zeros(2)), "wrong-shape"),

@@ -173,17 +173,18 @@ def _sides(kernel: Kernel, box: Mapping[str, Any]) -> list[tuple[Array, Array]]:
     for name, shape in zip(kernel.arguments, kernel.inputs, strict=True):
         if name not in box:
             problem = f"the box must contain {name}, because {kernel.name} takes {', '.join(kernel.arguments)}"
-            raise InputError("missing", "box", problem=problem)
+            raise InputError("missing", f"box[{name!r}]", problem=problem)
         pair = box[name]
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             problem = f"the range of {name} must be a pair (lower, upper), got {pair!r:.60}"
-            raise InputError("wrong-shape", "box", pair, problem=problem)
+            raise InputError("wrong-shape", f"box[{name!r}]", pair, problem=problem)
         ends = []
         for word, end in zip(("lower", "upper"), pair, strict=True):
             x = array(f"the {word} end of {name}", end, (), shape)
             ends.append(np.array(np.broadcast_to(x, shape)))
         if not np.all(ends[0] <= ends[1]):
-            raise InputError("wrong-order", "box", problem=f"the lower end of {name} is above its upper end")
+            problem = f"the lower end of {name} is above its upper end"
+            raise InputError("wrong-order", f"box[{name!r}]", pair, problem=problem)
         sides.append((ends[0], ends[1]))
     return sides
 

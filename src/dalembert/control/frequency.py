@@ -85,7 +85,9 @@ def bode_plot(system: object, omega: ArrayLike | None = None, label: str = "G") 
     pyplot().figure(figsize=(6, 5), layout="constrained")
     made, given = read_single(system).to_control(), _read_frequencies(omega)
     made.name = label or "G"
-    drawn = python_control().bode_plot(made, given, display_margins=True, title="")
+    drawn = python_control().bode_plot(made, given, dB=False, Hz=False, deg=True, display_margins=True, title="")
+    for panel, text in zip(drawn.axes.flat, ("|G| [1]", "∠G [°]"), strict=True):
+        panel.set_ylabel(text)
     return cast("Figure", drawn.figure)
 
 

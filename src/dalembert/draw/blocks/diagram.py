@@ -86,18 +86,29 @@ class Diagram(Part):
         super().__post_init__()
         names = [node.name for node in self.nodes]
         if not names:
-            raise InputError(f"the diagram {self.title!r} has no nodes")
+            raise InputError("too-few", "nodes", (), problem=f"the diagram {self.title!r} has no nodes")
         places: dict[tuple[int, int], str] = {}
         for node in self.nodes:
             if names.count(node.name) > 1:
-                raise InputError(f"the diagram {self.title!r} has two nodes called {node.name!r}")
+                problem = f"the diagram {self.title!r} has two nodes called {node.name!r}"
+                raise InputError("duplicate", "nodes", node.name, problem=problem)
             choose("kind of node", node.kind, KINDS)
             choose("tone", node.tone, TONES)
             if node.column < 0 or node.row < 0:
-                raise InputError(f"columns and rows count from 0; {node.name!r} is at ({node.column}, {node.row})")
+                place = (node.column, node.row)
+                raise InputError(
+                    "out-of-range",
+                    "nodes",
+                    place,
+                    problem=f"{node.name!r} is at {place}",
+                    remedy="Count columns and rows from 0.",
+                )
             if (node.column, node.row) in places:
                 other = places[node.column, node.row]
-                raise InputError(f"{node.name!r} and {other!r} share a place: column {node.column}, row {node.row}")
+                problem = f"{node.name!r} and {other!r} share a place: column {node.column}, row {node.row}"
+                raise InputError(
+                    "conflict", "nodes", (node.column, node.row), problem=problem, remedy="Move one of them."
+                )
             places[node.column, node.row] = node.name
         for signal in self.signals:
             for end in (signal.source, signal.target):
@@ -141,7 +152,7 @@ class Diagram(Part):
         """Write the picture to a file whose name ends in .svg."""
         file = Path(str(path))
         if file.suffix.lower() != ".svg":
-            raise InputError(f"a diagram is saved as .svg, not as {file.suffix or 'a file without an ending'!r}")
+            raise InputError("unsupported", "path", str(path), expected="a path that ends in .svg")
         return whole(path, lambda out: out.write(self.svg().encode()))
 
 
