@@ -120,7 +120,7 @@ def test_a_log_that_is_wrong_is_refused_and_nothing_written(tmp_path):
     log = recorded(true)
     wrong, path = replace(log, tau=-log.tau), tmp_path / "arm.urdf"
     refused = identify_log(robot, wrong, out=[path])
-    assert not refused.ok and not path.exists() and refused.repeat == {"--sign": "tau=-1"}
+    assert not refused.ok and not path.exists() and refused.repeat == {"sign": {"tau": -1}}
     mended = identify_log(robot, wrong, apply=True, out=[path])
     assert mended.ok and path.exists() and mended.corrected
     assert mended.judged.total == pytest.approx(identify_log(robot, log).judged.total, rel=1e-6)
