@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import planted
 import pytest
 from planted import motion
 from real_logs import real
@@ -120,7 +121,7 @@ def test_a_log_that_is_wrong_is_refused_and_nothing_written(tmp_path):
     log = recorded(true)
     wrong, path = replace(log, tau=-log.tau), tmp_path / "arm.urdf"
     refused = identify_log(robot, wrong, out=[path])
-    assert not refused.ok and not path.exists() and refused.repeat == {"--sign": "tau=-1"}
+    assert not refused.ok and not path.exists() and refused.repeat == {"sign": {"tau": -1}}
     mended = identify_log(robot, wrong, apply=True, out=[path])
     assert mended.ok and path.exists() and mended.corrected
     assert mended.judged.total == pytest.approx(identify_log(robot, log).judged.total, rel=1e-6)
@@ -277,6 +278,18 @@ def test_choices_cost_no_pass_over_the_log():
         np.testing.assert_allclose(found[k], blocks.parts[k].squares(beta), rtol=1e-5)
     terms, _ = choose_terms(blocks)
     assert set(terms) == {"rotor", "viscous", "coulomb"}
+
+
+@pytest.mark.parametrize("seed", [0, 17, 27])
+def test_terms_of_exact_data(seed):
+    """Errors that are rounding, or exactly zero, ask for no terms, and nothing is divided by zero."""
+    arm = dl.load("planar-1r")
+    log, _ = planted.recorded(arm, seed=seed, rub=0.0)
+    run = prepare(log, cutoff=20.0)
+    run = replace(run, tau=arm.inverse_dynamics(run.q, run.qd, run.qdd))
+    terms, trials = choose_terms(compress_blocks(Columns(arm), cut_blocks([run], [label_blocks(run.t, log.t, 1 / 3)])))
+    assert not terms and {trial.term for trial in trials} == {"viscous", "coulomb", "offset"}
+    assert all(abs(trial.change) < 0.01 and 0.99 < trial.deviation < 1.01 for trial in trials)
 
 
 def test_width_of_friction_is_the_arms_not_the_filters():

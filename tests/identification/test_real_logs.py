@@ -109,7 +109,7 @@ def test_from_the_command_line(tmp_path):
     folder = real("ur10_unisa")
     out, report = tmp_path / "identified.urdf", tmp_path / "report.html"
     arguments = ["identify", str(folder / "ur10_erd.urdf"), str(folder / "exciting.csv")]
-    result = CliRunner().invoke(main, [*arguments, "--output", str(out), "--report", str(report)])
+    result = CliRunner().invoke(main, [*arguments, "-o", str(out), "-o", str(report)])
     assert result.exit_code == 0, result.output
     assert "base parameters" in result.output and "held out" in result.output
     again = dl.load(out)

@@ -16,7 +16,7 @@ from dalembert.interchange.world import around_the_middle
 gymnasium = pytest.importorskip("gymnasium", reason="no gymnasium")
 
 from dalembert.interchange.environment import Environment, VectorEnvironment, register  # noqa: E402
-from errors import raises  # noqa: E402
+from errors import fields_of, raises  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -326,29 +326,30 @@ def test_render_draws_the_goal(arm):
 def test_bad_input_is_told(arm, monkeypatch):
     env = Environment(arm, **OPTIONS)
     env.reset(seed=0)
-    for call, text in (
-        (lambda: Environment(arm), "joint 'joint1' of 'planar-2r' has no largest effort"),
-        (lambda: Environment("pandaa"), "did you mean 'panda'?"),
-        (lambda: Environment(arm, 3, **OPTIONS), "task must be a Reach, a Track or a Task of your own, got int"),
-        (lambda: Environment(arm, Reach("tol"), **OPTIONS), "did you mean 'tool'?"),
-        (lambda: Environment(arm, Reach(tolerance=0.0), **OPTIONS), "the tolerance of Reach is 0.0"),
-        (lambda: Environment(arm, Track([0.1]), **OPTIONS), "a motion of the 2 joints of 'planar-2r'; got one of 1"),
-        (lambda: Environment(arm, Track(lambda t: [0.1, t]), **OPTIONS), "Track needs the rates of its motion"),
-        (lambda: Environment(arm, step=0.01, dt=0.003, **OPTIONS), "must be a whole number of dt = 0.003 s"),
-        (lambda: Environment(arm, dt=-1.0, **OPTIONS), "it must be greater than 0 [s]"),
-        (lambda: Environment(arm, reward=3, **OPTIONS), "reward must be a function"),
-        (lambda: Environment(arm, penalty=-1.0, **OPTIONS), "penalty of the environment is -1.0"),
-        (lambda: Environment(arm, **{**OPTIONS, "actions": "torqe"}), "did you mean 'torque'?"),
-        (lambda: Environment(arm, render_mode="humn", **OPTIONS), "unknown render_mode 'humn'"),
-        (lambda: VectorEnvironment(arm, 0, **OPTIONS), "at least 1; got 0"),
-        (lambda: VectorEnvironment(arm, 3, **OPTIONS).reset(seed=[1, 2]), "2 seeds for 3 environments"),
-        (lambda: env.step([0.1]), "the action has shape (1, 1); it must be (1, 2): a number in −1…1 per joint"),
-        (lambda: env.step([np.nan, 0.0]), "the action is nan at [0, 0]; it must be a finite number"),
-        (lambda: env.reset(options={"Q": 1}), "unknown option 'Q' of reset; choose from q, qd, goal"),
-        (lambda: env.reset(options={"q": [1.0]}), "option 'q' of reset must be 2 finite numbers"),
+    for call, fields, text in (
+        (lambda: Environment(arm), "missing torque_limits", "'joint1' of 'planar-2r'"),
+        (lambda: Environment("pandaa"), "unknown-name", "'panda'?"),
+        (lambda: Environment(arm, 3, **OPTIONS), "wrong-type task", "int"),
+        (lambda: Environment(arm, Reach("tol"), **OPTIONS), "unknown-name", "'tool'?"),
+        (lambda: Environment(arm, Reach(tolerance=0.0), **OPTIONS), "out-of-range", "tolerance of Reach is 0.0"),
+        (lambda: Environment(arm, Track([0.1]), **OPTIONS), "wrong-shape reference", "the 2 joints of 'planar-2r'"),
+        (lambda: Environment(arm, Track(lambda t: [0.1, t]), **OPTIONS), "missing reference", "rates"),
+        (lambda: Environment(arm, step=0.01, dt=0.003, **OPTIONS), "conflict step", "`dt=0.003`"),
+        (lambda: Environment(arm, dt=-1.0, **OPTIONS), "out-of-range", "greater than 0 [s]"),
+        (lambda: Environment(arm, reward=3, **OPTIONS), "wrong-type reward", "function"),
+        (lambda: Environment(arm, penalty=-1.0, **OPTIONS), "out-of-range", "penalty of the environment is -1.0"),
+        (lambda: Environment(arm, **{**OPTIONS, "actions": "torqe"}), "unknown-name", "'torque'?"),
+        (lambda: Environment(arm, render_mode="humn", **OPTIONS), "unknown-name", "render_mode 'humn'"),
+        (lambda: VectorEnvironment(arm, 0, **OPTIONS), "out-of-range num_envs", "got 0"),
+        (lambda: VectorEnvironment(arm, 3, **OPTIONS).reset(seed=[1, 2]), "wrong-shape seed", "got 2"),
+        (lambda: env.step([0.1]), "wrong-shape", "shape (1, 1); it must be (1, 2): a number in −1…1 per joint"),
+        (lambda: env.step([np.nan, 0.0]), "not-finite", "the action is nan at [0, 0]"),
+        (lambda: env.reset(options={"Q": 1}), "unknown-name options", "'Q'; choose from 'q', 'qd', 'goal'"),
+        (lambda: env.reset(options={"q": [1.0]}), "wrong-shape", "option 'q' of reset must be 2 finite numbers"),
     ):
         with pytest.raises(dl.DalembertError) as told:
             call()
+        assert fields_of(told.value) == fields, str(told.value)
         assert text in str(told.value), str(told.value)
     wrong = Environment(arm, reward=lambda s: 1.0, **OPTIONS)
     wrong.reset(seed=0)
@@ -356,7 +357,7 @@ def test_bad_input_is_told(arm, monkeypatch):
         wrong.step([0.0, 0.0])
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     monkeypatch.delitem(sys.modules, "dalembert.interchange.environment")
-    with pytest.raises(dl.MissingExtraError, match=r"gymnasium is not installed: pip install 'dalembert\[gym\]'"):
+    with pytest.raises(dl.MissingExtraError, match=r"pip install 'dalembert\[gym\]'"):
         import dalembert.interchange.environment  # noqa: F401
 
 
@@ -380,9 +381,9 @@ def test_obstacles_are_kept_off():
     assert np.array_equal(infos["clearance"][1], env.reset(seed=4)[1]["clearance"])
     free = Environment(arm)
     assert np.isinf(free.reset(seed=0)[1]["clearance"])
-    with pytest.raises(InputError, match="option 'q' of reset touches something"):
+    with raises(InputError, "infeasible options"):
         env.reset(options={"q": [0.0, 0.5, 0.5, -1.2, 0.4, 0.0]})
-    with pytest.raises(InputError, match="all touch what is avoided"):
+    with raises(InputError, "infeasible avoid"):
         Environment(arm, avoid=dl.World().floor(2.0)).reset(seed=0)
-    with pytest.raises(InputError, match=r"avoid is a dl\.World"):
+    with raises(InputError, "wrong-type avoid"):
         Environment(arm, avoid=3)

@@ -232,4 +232,4 @@ def test_pinocchios_model_is_read(robot, model, states):
 
 
 def test_verification_finds_nothing(robot):
-    assert dl.verify(robot).passed
+    assert dl.verify(robot).ok

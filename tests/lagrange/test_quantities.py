@@ -8,6 +8,7 @@ from tests.lagrange import textbook
 import dalembert as dl
 from dalembert.lagrange import EXAMPLES
 from dalembert.symbolic.text import text
+from errors import fields_of
 
 
 @pytest.mark.parametrize(("make", "name", "formula"), textbook.RIGHT)
@@ -44,9 +45,15 @@ def test_equations_of_motion_are_compared_as_they_stand():
 
 def test_what_is_not_there_is_refused_in_a_sentence():
     cart = EXAMPLES["cart-pole"]()
-    for name, says in (("lambda1", "no constraints"), ("M13", "2×2"), ("Gamma", "say which"), ("zeta", "unknown")):
-        with pytest.raises(dl.DalembertError, match=says):
+    for name, fields, says in (
+        ("lambda1", "missing name", "no constraints"),
+        ("M13", "out-of-range name", "2×2"),
+        ("Gamma", "wrong-shape name", "2×2×2.*Gamma111"),
+        ("zeta", "unknown-name", "zeta"),
+    ):
+        with pytest.raises(dl.DalembertError, match=says) as caught:
             cart.quantity(name)
+        assert fields_of(caught.value) == fields
 
 
 def test_energies_of_bodies_survive_new_numbers():

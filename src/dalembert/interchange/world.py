@@ -181,9 +181,12 @@ class Track(Task):
         n = len(robot.model.drives)
         if motion is None or motion.m != n:
             got = "none" if motion is None else f"one of {motion.m} numbers"
-            raise InputError(f"Track follows a motion of the {n} joints of {robot.name!r}; got {got}")
+            problem = f"Track follows a motion of the {n} joints of {robot.name!r}; got {got}"
+            raise InputError("wrong-shape", "reference", self.reference, problem=problem)
         if not all(np.isfinite(x).all() for x in motion(np.zeros(1))[:2]):
-            raise InputError("Track needs the rates of its motion: a function of t must give (x, ẋ, ẍ), all finite")
+            problem = "Track needs the rates of its motion"
+            remedy = "A function of t must return (x, ẋ, ẍ), all finite."
+            raise InputError("missing", "reference", problem=problem, remedy=remedy)
         self._motion[:] = [motion]
         self._places[:] = driven_positions(robot)
 
@@ -260,14 +263,17 @@ class World:
     ) -> None:
         self.robot = robot if isinstance(robot, Robot) else load(robot)
         if not self.robot.model.drives:
-            raise InputError(f"{self.robot.name!r} has no joint that a drive moves: there is nothing to act on")
+            problem = f"{self.robot.name!r} has no joint that a drive moves: there is nothing to act on"
+            raise InputError("unsupported", "robot", problem=problem)
         self.task = Reach() if task is None else task
         if not isinstance(self.task, Task):
-            raise InputError(f"task must be a Reach, a Track or a Task of your own, got {type(task).__name__}")
+            raise InputError("wrong-type", "task", task, expected="a Reach, a Track or a Task of your own")
         if reward is not None and not callable(reward):
-            raise InputError("reward must be a function of a Situation that gives one number for each environment")
+            expected = "a function of a Situation that returns one number for each environment"
+            raise InputError("wrong-type", "reward", reward, expected=expected)
         if isinstance(number_of, bool) or not isinstance(number_of, int) or number_of < 1:
-            raise InputError(f"the number of environments must be a whole number, at least 1; got {number_of!r}")
+            expected = "a whole number, at least 1"
+            raise InputError("out-of-range", "num_envs", number_of, expected=expected)
         self.task.check(self.robot)
         self.flow = self.robot.flow(switch("friction", friction))
         owner = "the environment"
@@ -276,7 +282,7 @@ class World:
         self.duration = number(f"the duration of {owner}", duration, "s", above=0.0)
         self.substeps = round(self.step / self.dt)
         if self.substeps < 1 or abs(self.substeps * self.dt - self.step) > 1e-9 * self.step:
-            raise InputError(f"step = {self.step:g} s must be a whole number of dt = {self.dt:g} s")
+            raise InputError("conflict", "step", self.step, expected=f"a whole multiple of `dt={self.dt:g}`")
         self.torque = self._torques(torque_limits)
         choose("actions", actions, ACTIONS)
         self.actions = actions
@@ -290,9 +296,8 @@ class World:
         choose("at_limits", at_limits, AT_LIMITS)
         self.at_limits = at_limits
         if avoid is not None and not isinstance(avoid, Obstacles):
-            raise InputError(
-                f"avoid is a dl.World, got {type(avoid).__name__}; dl.World() is empty: the arm itself counts"
-            )
+            remedy = "dl.World() is empty: the arm itself counts."
+            raise InputError("wrong-type", "avoid", avoid, expected="a dl.World", remedy=remedy)
         self.avoid = avoid
         N = number_of
         self._places, self._rates = driven_positions(self.robot), driven_rates(self.robot)
@@ -318,20 +323,18 @@ class World:
         if not np.isfinite(torque).all():
             joints = [c.name for c in self.robot.model.drives]
             unlimited = [joint for joint, ok in zip(joints, np.isfinite(torque).all(0), strict=True) if not ok]
-            raise InputError(
-                f"joint {unlimited[0]!r} of {self.robot.name!r} has no largest effort, and an action of 1 means that: "
-                "give torque_limits="
+            problem = (
+                f"joint {unlimited[0]!r} of {self.robot.name!r} has no largest effort, and an action of 1 means that"
             )
+            raise InputError("missing", "torque_limits", problem=problem, remedy="Pass `torque_limits`.")
         return torque
 
     # -------------------------------------------------------------------------------------------------- what it does
     def place(self, k: int, rng: np.random.Generator, options: dict[str, Any]) -> None:
         """Robot k at a start: at rest in a random state, within the middle half of its limits, and with a random goal,
         unless `options` say which."""
-        known = ("q", "qd", "goal")
         for name in options:
-            if name not in known:
-                raise InputError(f"unknown option {name!r} of reset; choose from {', '.join(known)}")
+            choose("option of reset", name, ("q", "qd", "goal"), argument="options")
         n = self._nq
         q, goal = self._draw(rng)  # in any case: what follows does not depend on the options
         self.x[k, :n] = self._given(options, "q", q)
@@ -340,9 +343,8 @@ class World:
         self.goal[k] = self._given(options, "goal", goal)
         self.t[k], self.steps[k] = 0.0, 0
         if self.avoid is not None and not self.robot.clearance(self.x[k, :n], self.avoid) > 0:
-            raise InputError(
-                f"option 'q' of reset touches something: {self.robot.contacts(self.x[k, :n], self.avoid)[0]}"
-            )
+            contact = self.robot.contacts(self.x[k, :n], self.avoid)[0]
+            raise InputError("infeasible", "options", problem=f"option 'q' of reset touches something: {contact}")
 
     def _draw(self, rng: np.random.Generator) -> tuple[Array, Array]:
         """A start and a goal, clear of what is avoided."""
@@ -351,14 +353,14 @@ class World:
             if self.avoid is None or self.robot.clearance(q, self.avoid) > 0:
                 break
         else:
-            raise InputError(
-                f"{DRAWS} random postures of {self.robot.name!r} all touch what is avoided: leave more room"
-            )
+            problem = f"{DRAWS} random postures of {self.robot.name!r} all touch what is avoided"
+            raise InputError("infeasible", "avoid", problem=problem, remedy="Leave more room.")
         for _ in range(DRAWS):
             goal = self.task.goal(self.robot, rng)
             if self.avoid is None or self.task.possible(self.robot, goal, self.avoid):
                 return q, goal
-        raise InputError(f"none of {DRAWS} random goals can be had without touching what is avoided: leave more room")
+        problem = f"none of {DRAWS} random goals can be had without touching what is avoided"
+        raise InputError("infeasible", "avoid", problem=problem, remedy="Leave more room.")
 
     @staticmethod
     def _given(options: dict[str, Any], name: str, otherwise: Array) -> Array:

@@ -227,7 +227,9 @@ def test_findings_are_printed_and_sorted(robot, log):
     tau[:, 1] *= -1
     found = inspect_log(robot, replace(log, tau=tau, qd=late(log.qd, 4)))
     text = str(found)
-    assert text.startswith("planted:\n  error: the torque of") and "warning: the recorded rates" in text
+    head, first = text.splitlines()[:2]
+    assert head.startswith("planted: 1 error, ") and "warning: the recorded rates" in text
+    assert first.startswith("  error: the torque of")
     order = [["error", "warning", "note"].index(item.severity) for item in found]
     assert order == sorted(order) and len(found) == len(list(found))
 

@@ -204,7 +204,7 @@ def choose_terms(
         if not least:
             break
         now.remove(min(least, key=lambda t: trials[t][0]))
-    scale = float(error(now).mean())
+    scale = max(float(error(now).mean()), floor)  # the mean of exact data may round to zero
     told = []
     for term in offered:
         other = [x for x in now if x != term] if term in now else [*now, term]
