@@ -130,6 +130,7 @@ RENAMED: tuple[tuple[str, str, str], ...] = (
     ("PropertyReport", "json(), markdown()", '`save("report.json")`, `save("report.md")`'),
     ("Bounds", "robot, lower, upper, gap, seconds", "`source`, and `facts` with the others"),
     ("Bounds", "notes, json()", "`remarks`, `data()`"),
+    ("dalembert.control", "Conditions", "`dalembert.Findings`"),
     ("Conditions", "items, failed", "iterate, `errors`"),
     ("Conditions", "proved", '`status == "ok"`'),
     ("Conditions", "claim, source", "`facts.claim`, `facts.source`"),
