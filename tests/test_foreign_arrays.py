@@ -92,7 +92,8 @@ OWNERS = {
 SIZES = {
     **dict.fromkeys(("twist", "base_velocity", "base_acceleration", "direction"), lambda owner: 6),
     **dict.fromkeys(
-        ("q", "qd", "qdd", "qddd", "qdddd", "tau", "theta", "theta_d", "q0", "q1", "d", "u"), lambda owner: owner.n
+        ("q", "qd", "qdd", "qddd", "qdddd", "tau", "theta", "theta_d", "q0", "q1", "d", "u", "goal"),
+        lambda owner: owner.n,
     ),
     "x": lambda owner: len(owner.flow().states),
     "multipliers": lambda owner: owner.k,
@@ -114,6 +115,7 @@ WORDS = {
     "analytic_jacobian": {"angles": "rpy"},
     "largest_force": {"torque_limits": 100.0},
     "interpolate": {"t": 0.5},
+    "plan": {"timed": False},
     "ik_tasks": {"tasks": [dl.kinematics.center_of_mass_task([0.5, 0.5, 0.0], rows="xy")]},
 }
 ABSENT = {  # what a system without constraints, or without inputs, does not have
@@ -137,8 +139,10 @@ SINGLE = (
     "linearize_at",
     "modes",
     "nearest_singularity",
+    "plan",
     "redundant",
     "reduced",
+    "show",
     "with_home",
 )
 TRACED = ("flow", "joint_torque", "observe", "rate", "settle", "run", "kernel", "latex")

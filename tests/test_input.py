@@ -9,6 +9,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.describe.description import Description, Link
+from errors import raises
 from tolerances import ROUNDING, error
 
 
@@ -199,11 +200,11 @@ def test_a_wrong_name_gets_the_right_ones(arm, call, words):
 
 
 def test_files_that_are_not_there(tmp_path):
-    with pytest.raises(dl.DescriptionError, match="there is no such file"):
+    with raises(dl.DescriptionError, "not-readable path"):
         dl.load(tmp_path / "arm.urdf")
-    with pytest.raises(dl.DescriptionError, match=r"a robot is a file ending in \.urdf, \.xacro, \.toml"):
+    with raises(dl.DescriptionError, "unsupported path"):
         dl.load(tmp_path / "arm.obj")
-    with pytest.raises(dl.InputError, match="a bundled name or a path, got int"):
+    with raises(dl.InputError, "wrong-type source"):
         dl.load(5)
     folder = tmp_path / "folder.urdf"
     folder.mkdir()
@@ -224,8 +225,9 @@ def test_a_robot_with_several_tips_asks_which(tmp_path):
     )
     with pytest.warns(dl.ModelWarning):
         fork = dl.load(file)
-    with pytest.raises(dl.InputError, match=r"2 possible tips \('left', 'right'\): say which with frame="):
+    with raises(dl.InputError, "missing frame") as refusal:
         fork.fk([0, 0])
+    assert "('left', 'right')" in str(refusal.value)
     assert fork.fk([0, 0], "left").shape == (4, 4)
     with pytest.warns(dl.ModelWarning):
         assert dl.load(file, tip="right").tip == "right"
@@ -521,10 +523,10 @@ def test_kernels_of_a_robot_without_joints():
     stone = dl.Robot(Description("stone", (Link("base"),), ()))
     for name in ("fk", "jacobian", "mass_matrix", "inverse_dynamics", "regressor", "kinetic_energy"):
         kernel = stone.kernel(name)
-        with pytest.raises(dl.InputError, match=rf"q of {name} has shape \(5,\); it must end in \(0,\)"):
+        with raises(dl.InputError, "wrong-shape q"):
             kernel(*[np.ones(5)] * len(kernel.inputs))
         assert np.isfinite(kernel(*[np.ones((3, 0))] * len(kernel.inputs))).all()
-    with pytest.raises(dl.InputError, match="has no mass that moves"):
+    with raises(dl.InputError, "unsupported robot"):
         stone.kernel("center_of_mass")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,11 @@ def test_an_old_name_is_gone_and_its_error_contains_the_new_one(place, old, new)
         with pytest.raises(AttributeError, match=re.escape(new)) as raised:
             getattr(sys.modules[place], old)
         assert raised.value.name == old
+
+
+def test_no_name_has_two_rows():
+    """A merge that takes a row from both sides is caught here."""
+    assert [row for row, count in Counter((place, old) for place, old, _ in RENAMED).items() if count > 1] == []
 
 
 def test_new_names_exist():

@@ -118,8 +118,8 @@ MOVED: dict[str, tuple[str, ...]] = {
     "dalembert.identification": (
         "dalembert.identification.log",
         "dalembert.identification.fit",
-        "dalembert.identification.excite",
-        "dalembert.identification.calibrate",
+        "dalembert.identification.excitation",
+        "dalembert.identification.calibration",
     ),
 }
 # Packages to look through for a name that is at none of its places.

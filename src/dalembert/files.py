@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from dalembert.errors import InputError
+from dalembert.errors import DalembertError, InputError
 from dalembert.names import in_table
 
 try:
@@ -138,7 +138,7 @@ def _sweep(folder: Path, begin: str) -> None:
                     part.unlink()  # which Windows refuses while it is open
 
 
-def whole(path: Any, write: Callable[[Any], None], refused: type[Exception] = InputError) -> Path:
+def whole(path: Any, write: Callable[[Any], None], refused: type[DalembertError] = InputError) -> Path:
     """The file that `write(file)` fills with bytes. What is there and is no regular file, a pipe or a device, is
     written to as it is: it must not be replaced."""
     place, left = place_of(path), "; nothing of it was left"
@@ -153,7 +153,8 @@ def whole(path: Any, write: Callable[[Any], None], refused: type[Exception] = In
                 file.flush()
                 os.fsync(file.fileno())
     except OSError as error:
-        raise refused(f"{str(path)!r} cannot be written: {error.strerror or error}{left}") from error
+        problem = f"{str(path)!r} cannot be written: {error.strerror or error}{left}"
+        raise refused("not-writable", "path", str(path), problem=problem) from error
     return Path(path)
 
 

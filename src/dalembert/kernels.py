@@ -391,7 +391,8 @@ def _movable(model: Model, names: tuple[str, ...], o: Options) -> Model:
 def _massive(model: Model, names: tuple[str, ...], o: Options) -> Model:
     """A center of mass."""
     if o.get("about", "com") == "com" and not sum(body.inertia.m for body in model.bodies) > 0:
-        raise InputError(f"{model.name!r} has no mass that moves: it has no center of mass")
+        problem = f"{model.name!r} has no mass that moves, and thus no center of mass"
+        raise InputError("unsupported", "robot", model.name, problem=problem, remedy="Give a moving link a mass.")
     return model
 
 

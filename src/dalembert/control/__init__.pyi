@@ -38,7 +38,7 @@ from dalembert.control.computed_torque import (
     Feedforward as Feedforward,
     FeedforwardPD as FeedforwardPD,
 )
-from dalembert.control.conditions import Condition as Condition, Conditions as Conditions
+from dalembert.control.conditions import Condition as Condition
 from dalembert.control.controller import Controller as Controller
 from dalembert.control.diagrams import Diagram as Diagram, diagram_of as diagram_of
 from dalembert.control.flexible_joints import FlexibleLinearizing as FlexibleLinearizing, FlexiblePD as FlexiblePD

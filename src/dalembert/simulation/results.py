@@ -72,7 +72,8 @@ def new_file(file: str | Path, shape: tuple[int, ...]) -> Iterator[Array]:
             size = size_in_words(8 * math.prod(shape))
             full = error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
             why = f"the disk has no room for {size}" if full else error.strerror
-            raise InputError(f"{str(path)!r} cannot be written: {why}") from None
+            problem = f"{str(path)!r} cannot be written: {why}"
+            raise InputError("not-writable", "path", str(path), problem=problem) from None
         yield array
         array.flush()
         del array
