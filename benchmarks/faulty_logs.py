@@ -352,19 +352,19 @@ def to_millinewton(d: Draft, rng: np.random.Generator) -> None:
 
 def to_motor_torque(d: Draft, rng: np.random.Generator) -> None:
     d.multiply(tau=1 / d.arm.gears)
-    d.told += ["--ratio", "tau=" + listed(d.arm.gears)]
+    d.told += ["--set", f"ratio=tau={listed(d.arm.gears)}"]
 
 
 def to_motor(d: Draft, rng: np.random.Generator) -> None:
     d.multiply(q=d.arm.gears, qd=d.arm.gears, tau=1 / d.arm.gears)
-    d.told += ["--ratio", listed(d.arm.gears)]
+    d.told += ["--set", f"ratio={listed(d.arm.gears)}"]
 
 
 def to_current(d: Draft, rng: np.random.Generator) -> None:
     constant = np.round(d.arm.size * rng.uniform(0.2, 0.6, d.arm.robot.n), 4)
     d.multiply(tau=1 / constant)
     d.current = bool(rng.random() < 0.5)
-    d.told += ["--torque-constant", listed(constant)]
+    d.told += ["--set", f"torque_constant={listed(constant)}"]
 
 
 def to_milliseconds(d: Draft, rng: np.random.Generator) -> None:

@@ -97,7 +97,7 @@ def thin(r: Recording) -> Recording:
 
 def currents(r: Recording) -> Recording:
     constant = np.array([14.87, 13.26, 11.13, 10.62, 11.03, 11.47, 9.2])[: r.q.shape[1]]
-    told = ("--torque-constant", ",".join(f"{x:g}" for x in constant))
+    told = ("--set", "torque_constant=" + ",".join(f"{x:g}" for x in constant))
     return replace(scale(r, tau=1 / constant), names=("time", "q_{k}", "qd_{k}", "current_{k}"), told=told)
 
 
