@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from math import prod
 from pathlib import Path
 from types import ModuleType
@@ -67,7 +66,6 @@ def title_of(system: object, kernel: Kernel) -> str:
     return re.sub("__+", "_", name)  # CasADi takes no two underscores in a row
 
 
-@cache
 def casadi() -> ModuleType:
     """The library CasADi, its SX, MX and DM taught to `dalembert.scalar`: from here on, every algorithm takes them."""
     ca = library("casadi")
