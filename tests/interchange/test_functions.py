@@ -232,13 +232,9 @@ def test_export_to_casadi_and_jax(tmp_path):
 
 
 def test_export_without_casadi_is_one_sentence(monkeypatch):
-    from dalembert.interchange import functions
-
-    functions.casadi.cache_clear()
     monkeypatch.setitem(sys.modules, "casadi", None)
     found = run("export", "rp", "--format", "casadi", code=1)
     assert found.output.strip() == "Error: casadi is not installed: pip install 'dalembert[casadi]'"
-    functions.casadi.cache_clear()
 
 
 def test_what_is_refused(tree, monkeypatch):
