@@ -161,6 +161,13 @@ def test_a_file_without_a_run_is_refused(content, ending, tmp_path):
         dl.read_run(path)
 
 
+@pytest.mark.parametrize("ending", [".npz", ".csv", ".parquet"])
+def test_a_file_that_is_not_there_is_not_called_empty(ending, tmp_path):
+    with raises(dl.InputError, "not-readable path") as error:
+        dl.read_run(tmp_path / f"nothing{ending}")
+    assert isinstance(error.value.__cause__, FileNotFoundError)
+
+
 def test_unknown_endings_are_refused(tmp_path):
     for save in (dl.load("planar-2r").save, make_run().save, dl.load("planar-2r").kernel("gravity_torque").save):
         with raises(dl.InputError, "unsupported path"):

@@ -259,3 +259,10 @@ def test_rods_in_a_hinge_that_pushes_more_than_one_way():
     system = Constrained(arm, hold("weld", at=arm.fk(q)))
     after, p = system.impact(q, [1.0, -1.0], 0.0)
     assert np.abs(after).max() < 1e-12 and np.count_nonzero(p) == 2 == system.rank(q)
+
+
+@pytest.mark.parametrize("restitution", [-0.1, 2.0, float("nan")])
+def test_restitution_is_checked_where_nothing_touches(restitution):
+    with pytest.raises(dl.InputError) as error:
+        dl.load("planar-2r").impact([0.0, 0.0], [1.0, 1.0], restitution=restitution)
+    assert error.value.argument == "restitution"

@@ -578,7 +578,7 @@ def test_pictures():
         ({"q0": None}, "give q0, where the runs begin"),
         ({"q0": np.zeros((0, 1))}, "q0 is empty: there is no run"),
         ({"x0": [0.0, 0.0]}, "x0 is the whole state: give it, or q0 and qd0"),
-        ({"q0": np.zeros((3, 1)), "parameters": {"m": np.ones(4)}}, "q0 is given for 3 runs, and m for 4"),
+        ({"q0": np.zeros((3, 1)), "parameters": {"m": np.ones(4)}}, "`q0` has values for 3 runs, but `m` for 4"),
         ({"parameters": {"mass": 1.0}}, "unknown parameter of 'mass' 'mass'"),
         ({"parameters": {"m": np.ones((2, 99))}}, "(B or 1, 1000) with one number per step"),
         ({"parameters": {"m": np.ones((2, 3, 4))}}, "(B,), or (B or 1, 1000)"),

@@ -32,7 +32,7 @@ class TracedMechanics(mechanics.Mechanics, Protocol):
 
     @property
     def sizes(self) -> tuple[float, ...]:
-        """What the residual of each row is compared with."""
+        """Return the size that the residual of each row is compared with."""
 
     def upright(self, q: Sequence[Scalar]) -> list[Scalar]:
         """Return values that are positive where frames are held the right way round."""

@@ -583,6 +583,7 @@ def impact(
     """
     given = (constraints,) if isinstance(constraints, Constraint) else tuple(constraints)
     if not (given or robot.model.loops):
+        number("restitution", restitution, least=0.0, most=1.0)
         array("q", q, (..., robot.nq), meaning="one per position", nan=True)
         rates = array("qd", qd, (..., robot.nv), meaning="one per velocity", nan=True)
         return Impact(rates, np.zeros((*rates.shape[:-1], 0)))

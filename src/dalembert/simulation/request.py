@@ -640,20 +640,29 @@ def _started(plant: Flow, given: Sequence[tuple[str, int, Value]], number: int |
     return made[0] if total == 1 and not arrays and not drawn else made
 
 
+def _unequal_counts(name: str, size: int, other: str, count: int) -> InputError:
+    return InputError(
+        "wrong-shape",
+        name,
+        size,
+        problem=f"`{name}` has values for {size} runs, but `{other}` for {count}",
+        remedy="Pass one value per run, or one for all.",
+    )
+
+
 def _total(
     arrays: Mapping[str, Array], number: int | None, columns: Sequence[Column], noise: Sequence[str] | Mapping[str, Any]
 ) -> int:
     if number is not None:
         for name, x in arrays.items():
             if len(x) != number:
-                raise InputError(f"{name} is given for {len(x)} runs, and others for {number}")
+                raise _unequal_counts(name, len(x), "count", number)
         return number
     if arrays:
         sizes = {len(x): name for name, x in reversed(list(arrays.items()))}
         for size in sizes:
             if size != max(sizes):
-                most = f"{sizes[max(sizes)]} for {max(sizes)}"
-                raise InputError(f"{sizes[size]} is given for {size} runs, and {most}")
+                raise _unequal_counts(sizes[size], size, sizes[max(sizes)], max(sizes))
         return max(sizes)
     if any(isinstance(column.value, (Distribution, Noise)) for column in columns):
         raise InputError(

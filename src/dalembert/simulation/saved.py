@@ -112,6 +112,8 @@ def _read_columns(path: str | PathLike[str]) -> dict[str, NDArray[Any]]:
         if ending == ".npz":
             with np.load(path) as data:
                 return {name: data[name] for name in data.files}
+    except FileNotFoundError as error:
+        raise InputError("not-readable", "path", str(path), problem=f"{str(path)!r} does not exist") from error
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise _not_readable(path, str(error)) from error
     raise InputError("unsupported", "path", str(path), expected=FORMATS)

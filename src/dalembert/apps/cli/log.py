@@ -46,7 +46,7 @@ def inspect(
     apply: bool = pick("apply"),
     out: str | None = pick("output", type=OutputFile(".toml")),
 ) -> None:
-    """Inspect a log: columns, rate, units, signs, gaps, and what is suspicious about it.
+    """Inspect a log: columns, rate, units, signs, gaps and suspicious values.
 
     Without ROBOT the output lists the columns. With ROBOT it names the columns of the joints, and compares positions,
     velocities and torques with the model. --output writes the settings as a TOML file in which every setting is
@@ -121,7 +121,7 @@ def _describe_table(table: Table) -> dict[str, Any]:
 def _look(
     source: str, logs: Sequence[str], settings: LogSettings, apply: bool
 ) -> tuple[dict[str, Any], tuple[Finding, ...], LogSettings]:
-    """Return what is to be printed, the findings of the first look, and the settings with what was found."""
+    """Return the output, the findings of the first look, and the settings with the detected values."""
     from dalembert.identification.log.columns import find_columns
     from dalembert.identification.log.formats import read_table
     from dalembert.identification.log.inspect import first_look
